@@ -1,0 +1,143 @@
+# `make` or `make help` lists what can be done.
+#
+# .venv has two stages with one stamp each: what exhume needs to run, and what its tests need on
+# top. A stage is rebuilt only when its lock file, pyproject.toml or the C source has changed.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS   += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
+UV     ?= $(BIN)/uv
+
+NATIVE    := src/exhume/perf/native.c $(wildcard src/exhume/perf/*.h)
+RUN_STAMP := $(VENV)/.run-ready
+DEV_STAMP := $(VENV)/.dev-ready
+
+# The folders that hold Python now: mypy refuses one without any.
+PY_DIRS := $(foreach d,src tests bench lab,$(if $(shell find $d -name '*.py' -print -quit 2>/dev/null),$d))
+
+# Everything `make check` does, in this order. To add a check, write its target and name it here.
+CHECKS := check-lint check-format check-types
+
+# A bench is a module of bench/ whose name has no leading underscore; it runs as python -m bench.NAME.
+BENCHES ?= $(filter-out _%,$(basename $(notdir $(wildcard bench/*.py))))
+
+##@ Use
+
+.PHONY: help
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: run
+run: setup ## record this node and say where to look (exhume up); ARGS="--hz 49" adds options
+	@exec $(BIN)/exhume up $(ARGS)
+
+.PHONY: setup
+setup: $(RUN_STAMP) ## .venv with exhume inside; quick when nothing changed
+	@:
+
+##@ Develop
+
+.PHONY: setup-dev
+setup-dev: $(DEV_STAMP) ## setup, and what check, test and bench need
+	@:
+
+.PHONY: check
+check: $(CHECKS) ## lint, format, types
+
+.PHONY: test
+test: setup-dev check ## check, then every test; ARGS="-k store" chooses
+	$(BIN)/pytest $(ARGS)
+
+.PHONY: soak
+soak: setup-dev ## the tests marked soak, repeated for long
+	EXHUME_SOAK=1 $(BIN)/pytest -m soak --timeout=3600 $(ARGS)
+
+.PHONY: bench
+bench: setup-dev ## every bench; BENCHES="overhead size" chooses
+	@$(if $(strip $(BENCHES)),,echo "bench/ has no bench yet")
+	@for name in $(BENCHES); do echo "== bench.$$name"; $(BIN)/python -m bench.$$name $(ARGS); done
+
+.PHONY: format
+format: setup-dev ## rewrite the sources as check-lint and check-format want them
+	$(BIN)/ruff check --fix $(PY_DIRS)
+	$(BIN)/ruff format $(PY_DIRS)
+
+.PHONY: lock
+lock: setup-dev ## renew both lock files from pyproject.toml; ARGS=--upgrade takes new versions
+	$(call compile-lock,requirements.lock,--extra build)
+	$(call compile-lock,requirements-dev.lock,--extra build --extra dev --constraint requirements.lock)
+
+.PHONY: clean
+clean: ## remove .venv, caches and everything built
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests bench lab -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -f src/exhume/perf/_native*.so
+
+# --- the single checks -----------------------------------------------------------------------
+
+.PHONY: check-lint check-format check-types
+check-lint: setup-dev
+	$(BIN)/ruff check $(PY_DIRS)
+
+check-format: setup-dev
+	$(BIN)/ruff format --check $(PY_DIRS)
+
+check-types: setup-dev
+	$(BIN)/mypy $(PY_DIRS)
+
+# --- how .venv comes about -------------------------------------------------------------------
+
+$(RUN_STAMP): requirements.lock pyproject.toml apt-packages.txt $(NATIVE)
+	@$(need-python)
+	@$(call need-apt,run)
+	@test -x $(BIN)/python || { echo "setup: making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "setup: installing what exhume runs with"
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV_STAMP): requirements-dev.lock $(RUN_STAMP)
+	@$(call need-apt,test)
+	@echo "setup: installing what the tests need"
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements-dev.lock
+	@touch $@
+
+define need-python
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+  echo "setup: exhume needs Python 3.11 or newer; '$(PYTHON)' says: $$({ $(PYTHON) --version 2>&1 || true; } | head -n 1)" >&2; \
+  echo "setup: install one and say which: make setup PYTHON=python3.12" >&2; exit 1; }
+endef
+
+# $(call need-apt,run): the packages so marked, installed when root, named when not. Where there is
+# no dpkg the system's own names differ, so only the list is pointed at.
+define need-apt
+wanted=$$(sed -n 's/ *# *$(1):.*//p' apt-packages.txt); \
+$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || wanted+=" $$(sed -n 's/ *# *venv:.*//p' apt-packages.txt)"; \
+if ! command -v dpkg-query >/dev/null; then \
+  echo "setup: not a Debian system; apt-packages.txt says what is needed ($(1))"; wanted=; fi; \
+missing=; for package in $$wanted; do \
+  dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null | grep -qx installed || missing+=" $$package"; done; \
+if [ -z "$$missing" ]; then :; \
+elif [ "$$(id -u)" = 0 ]; then \
+  echo "setup: apt-get install$$missing"; export DEBIAN_FRONTEND=noninteractive; \
+  apt-get -qq update && apt-get -qq install -y --no-install-recommends $$missing >/dev/null; \
+else \
+  echo "setup: missing system packages; as root run:  apt-get install$$missing" >&2; exit 1; fi
+endef
+
+# $(call compile-lock,FILE,OPTIONS): one file for every supported Python on x86_64 and aarch64, with
+# hashes and without the address of the index it was asked of.
+define compile-lock
+$(UV) pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --fork-strategy fewest --output-file $(1) $(2) $(ARGS)
+@! grep -nE '://|^ *--?(index|extra-index|find-links)|file:|^/' $(1)
+endef

@@ -1,0 +1,78 @@
+"""Figures as a person reads them: percentages, bytes, durations, lists of cores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+NS = 1_000_000_000
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def percent(value: float | None) -> str:
+    """`97 %`, `6.5 %`, `< 0.1 %`; `–` where it is not known. The denominator is the caller's."""
+    if value is None or math.isnan(value):
+        return "–"
+    if value == 0:
+        return "0 %"
+    if value < 0.1:
+        return "< 0.1 %"
+    return f"{value:.1f} %" if value < 9.95 else f"{value:.0f} %"
+
+
+def times(value: float | None, baseline: float | None) -> str:
+    """How many times its own baseline; `new` where it had none of it, `–` where that is unknown."""
+    if baseline is None or (value is None and baseline > 0):
+        return "–"
+    if value is None or math.isinf(value):
+        return "new"
+    if value >= 1000:
+        return "> 1000 ×"
+    return f"{value:.1f} ×" if value < 9.95 else f"{value:.0f} ×"
+
+
+def size(count: float | None) -> str:
+    if count is None:
+        return "–"
+    value = float(count)
+    for unit in _BYTE_UNITS:
+        if value < 1024 or unit == _BYTE_UNITS[-1]:
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
+
+
+def duration(ns: int) -> str:
+    """`250 ms`, `6 s`, `1.5 s`, `1 m 30 s`, `12 h`, `3 d 4 h`: two units at most."""
+    if ns < 0:
+        return "−" + duration(-ns)
+    if ns < NS:
+        return f"{ns / 1e6:.3g} ms" if ns else "0 s"
+    if ns < 60 * NS:
+        return f"{ns / NS:.3g} s"
+    seconds = round(ns / NS)
+    units = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
+    for (big, name), (small, part) in zip(units, units[1:], strict=False):
+        if seconds >= big:
+            rest = seconds % big // small
+            return f"{seconds // big} {name}" + (f" {rest} {part}" if rest else "")
+    return f"{seconds} s"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`0–38, 40, 42–95`: cores, briefly."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+
+
+def shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"

@@ -1,0 +1,1 @@
+"""Answers in, rich renderables out: no files, no clock, no store. Names are hostile (cli.safe)."""

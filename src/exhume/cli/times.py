@@ -1,0 +1,178 @@
+"""Times and durations as people write them, and back. Pure: `now` and the zone are arguments.
+
+A clock time without a date is the most recent such time. Where a zone's clock goes back, a time
+comes twice: the later one is meant, unless that is still to come (write the offset to choose:
+`02:30+02:00`). Where it goes forward, a time is skipped: 02:30 then means half an hour after the
+jump, which is what a clock that nobody has changed yet would show.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from decimal import Decimal
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from exhume.cli.figures import NS
+from exhume.errors import EXIT_USAGE, ExhumeError
+from exhume.model.window import Window
+
+TIME_FORMS = (
+    "03:14:07, 03:14 or 03:14:07.250 (the last time it was that late), 2024-05-01T03:14:07 "
+    "(with Z or +02:00 for a zone), 5m ago, 2h30m ago, -5m, now, or epoch seconds: 1714532047.25"
+)
+DURATION_FORMS = "250ms, 5s, 1m30s, 12h or 1d"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST_NS = 253_402_300_000 * NS  # the end of the year 9999, where the calendar of Python ends
+_UNITS = {
+    "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000,
+    "s": NS, "m": 60 * NS, "h": 3_600 * NS, "d": 86_400 * NS, "w": 604_800 * NS,
+}  # fmt: skip
+_PART = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ns|us|µs|ms|s|m|h|d|w)")
+_AGO = re.compile(r"-(?P<minus>[0-9].*)|(?P<ago>[0-9].*?)\s*ago")
+_NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{0,18})?")
+_CALENDAR = re.compile(
+    r"(?:(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:T|\s+|$))?"
+    r"(?:(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
+    r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
+    r"\s?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Viewpoint:
+    """When and where the person asks from: decides what 03:14 means and how a time is shown."""
+
+    now_ns: int
+    zone: tzinfo
+
+    def local(self, wall_ns: int) -> datetime:
+        return (_EPOCH + timedelta(microseconds=wall_ns // 1_000)).astimezone(self.zone)
+
+    def show(self, wall_ns: int, digits: int = 0, *, with_date: bool | None = None) -> str:
+        """`03:14:07`, with the date in front only when it isn't today's."""
+        local = self.local(wall_ns)
+        text = local.strftime("%H:%M:%S")
+        if digits:
+            text += f".{wall_ns % NS:09d}"[: digits + 1]
+        if with_date is None:
+            with_date = local.date() != self.local(self.now_ns).date()
+        return f"{local.date().isoformat()} {text}" if with_date else text
+
+    def show_window(self, window: Window) -> str:
+        """`03:14:02 – 03:14:07`: dates only where needed, fractions only where there are any."""
+        digits = 3 if (window.start_ns % NS or window.end_ns % NS) and window.seconds < 600 else 0
+        same_day = self.local(window.start_ns).date() == self.local(window.end_ns).date()
+        start = self.show(window.start_ns, digits, with_date=None if same_day else True)
+        return f"{start} – {self.show(window.end_ns, digits, with_date=not same_day)}"
+
+    def zone_name(self, wall_ns: int) -> str:
+        return self.local(wall_ns).tzname() or "local time"
+
+
+def parse_duration(text: str) -> int:
+    """Nanoseconds of `1m30s` and the like; always more than 0."""
+    compact = "".join(text.split())
+    parts = _PART.findall(compact)
+    if not parts or "".join(number + unit for number, unit in parts) != compact:
+        raise _usage(f"'{text}' is not a duration", DURATION_FORMS)
+    total = sum(int(Decimal(number) * _UNITS[unit]) for number, unit in parts)
+    if total <= 0:
+        raise _usage(f"the duration '{text}' is zero", DURATION_FORMS)
+    return total
+
+
+def parse_time(text: str, view: Viewpoint, *, after_ns: int | None = None) -> int:
+    """Wall time in nanoseconds. `after_ns`: a bare clock time is the first one after that."""
+    wall_ns = _parse(text.strip(), view, after_ns)
+    if wall_ns is None:
+        raise _usage(f"'{text}' is not a time", TIME_FORMS)
+    if not 0 <= wall_ns < _LATEST_NS:
+        raise _usage(f"'{text}' lies outside of 1970 to 9999", TIME_FORMS)
+    return wall_ns
+
+
+def local_zone(environ: dict[str, str] | None = None) -> tzinfo:
+    """TZ, else /etc/localtime, else UTC. By name or file, so that past offsets are right too."""
+    name = (os.environ if environ is None else environ).get("TZ")
+    try:
+        if name is not None:
+            return ZoneInfo(name.removeprefix(":") or "UTC")
+        with Path("/etc/localtime").open("rb") as file:
+            return ZoneInfo.from_file(file)
+    except (OSError, ValueError):  # ZoneInfoNotFoundError is a KeyError, see below
+        return UTC
+    except KeyError:
+        # A POSIX rule such as CET-1CEST: the C library knows it, but only for today.
+        return datetime.now().astimezone().tzinfo or UTC
+
+
+def _parse(text: str, view: Viewpoint, after_ns: int | None) -> int | None:
+    if text.lower() == "now":
+        return view.now_ns
+    if match := _AGO.fullmatch(text):
+        return view.now_ns - parse_duration(match["minus"] or match["ago"])
+    if _NUMBER.fullmatch(text):
+        seconds = Decimal(text)
+        # Small numbers are typing errors (5, 0314), large ones milliseconds; not times of a node.
+        return int(seconds * NS) if 10**8 <= seconds < 10**11 else None
+    match = _CALENDAR.fullmatch(text)
+    if match is None or not text:
+        return None
+    try:
+        zone = _zone(match["zone"]) or view.zone
+        clock = time(int(match["hour"] or 0), int(match["minute"] or 0), int(match["second"] or 0))
+        fraction_ns = int((match["fraction"] or "").ljust(9, "0"))
+        if match["date"]:
+            instants = _instants(date.fromisoformat(match["date"]), clock, zone, fraction_ns)
+            return max((i for i in instants if i <= view.now_ns), default=instants[0])
+        if after_ns is not None:
+            found = _around(after_ns, (0, 1, 2), clock, zone, fraction_ns)
+            return min(i for i in found if i > after_ns)
+        found = _around(view.now_ns, (0, -1, -2), clock, zone, fraction_ns)
+        return max(i for i in found if i <= view.now_ns)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _around(
+    wall_ns: int, days: tuple[int, ...], clock: time, zone: tzinfo, fraction_ns: int
+) -> list[int]:
+    today = Viewpoint(0, zone).local(wall_ns).date()
+    return [
+        instant
+        for offset in days
+        for instant in _instants(today + timedelta(days=offset), clock, zone, fraction_ns)
+    ]
+
+
+def _instants(day: date, clock: time, zone: tzinfo, fraction_ns: int) -> list[int]:
+    """One, or both where the clock shows it twice; a skipped one is moved behind the jump."""
+    readings = [datetime.combine(day, clock, zone).replace(fold=fold) for fold in (0, 1)]
+    real = [r for r in readings if r.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
+            == r.replace(tzinfo=None)]  # fmt: skip
+    return sorted({_to_ns(reading) + fraction_ns for reading in real or readings[:1]})
+
+
+def _to_ns(moment: datetime) -> int:
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * NS
+
+
+def _zone(text: str | None) -> tzinfo | None:
+    if text is None:
+        return None
+    if text in "Zz":
+        return UTC
+    sign = -1 if text[0] == "-" else 1
+    digits = text[1:].replace(":", "")
+    return timezone(sign * timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
+
+
+def _usage(what: str, forms: str) -> ExhumeError:
+    return ExhumeError(what, todo=f"write {forms}", exit_code=EXIT_USAGE)

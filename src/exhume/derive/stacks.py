@@ -1,0 +1,111 @@
+"""Sums over a prefix tree of stacks: one sweep over its levels, never stack by stack."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from itertools import pairwise
+
+import numpy as np
+
+from exhume.model.arrays import I32, I64, Bool
+from exhume.model.stack import Frame, FrameKind
+
+INTERRUPTS_COME_BACK = frozenset(
+    {
+        "_raw_spin_unlock_irqrestore",
+        "_raw_spin_unlock_irq",
+        "_raw_read_unlock_irqrestore",
+        "_raw_read_unlock_irq",
+        "_raw_write_unlock_irqrestore",
+        "_raw_write_unlock_irq",
+        "__raw_spin_unlock_irqrestore",
+        "__raw_spin_unlock_irq",
+        "finish_task_switch",
+        "finish_lock_switch",
+        "handle_softirqs",
+        "__do_softirq",
+        "__softirqentry_text_start",
+        "do_softirq",
+        "do_softirq_own_stack",
+        "do_softirq.part",
+        "local_irq_enable",
+        "local_irq_restore",
+        "raw_local_irq_enable",
+        "raw_local_irq_restore",
+        "arch_local_irq_enable",
+        "arch_local_irq_restore",
+        "native_irq_enable",
+        "native_restore_fl",
+        "native_safe_halt",
+        "xen_irq_enable_direct",
+        "xen_restore_fl_direct",
+        "pv_native_irq_enable",
+        "exc_page_fault",
+        "asm_exc_page_fault",
+        "el0_svc",
+        "el1_interrupt",
+        "irqentry_exit",
+        "exit_to_user_mode_prepare",
+        "exit_to_user_mode_loop",
+        "syscall_exit_to_user_mode",
+        "preempt_schedule_irq",
+        "schedule_idle",
+        "__schedule",
+    }
+)
+"""Kernel functions that switch interrupts back on. cpu-clock is a timer interrupt: the time spent
+with interrupts off before is charged here, so as a leaf they speak of their caller."""
+
+_CLONE_SUFFIX = re.compile(r"(\.(isra|constprop|cold|llvm|part)(\.\d+)?)+$")
+
+
+def plain_name(name: str) -> str:
+    """A kernel function without the suffixes of the compiler's clones."""
+    return _CLONE_SUFFIX.sub("", name)
+
+
+def interrupts_were_off(leaf: Frame) -> bool:
+    return leaf.kind == FrameKind.KERNEL and plain_name(leaf.name) in INTERRUPTS_COME_BACK
+
+
+def level_starts(parent: I32) -> list[int]:
+    """Where each level of a breadth-first tree begins; the last entry is its length."""
+    count = len(parent)
+    starts = [0, min(1, count)]
+    while starts[-1] < count:
+        begin = starts[-1]
+        starts.append(bisect_left(range(count), True, begin + 1, key=lambda i: parent[i] >= begin))
+    return starts
+
+
+def sum_up(parent: I32, own: I64, starts: list[int]) -> I64:
+    """What each node and everything below it holds."""
+    total = own.astype(np.int64, copy=True)
+    for above, (begin, end) in reversed(list(zip(starts, pairwise(starts[1:]), strict=False))):
+        under = parent[begin:end] - above
+        # Weights are whole nanoseconds far below 2**53, so float sums are exact.
+        sums = np.bincount(under, total[begin:end], minlength=begin - above)
+        total[above:begin] += sums.astype(np.int64)
+    return total
+
+
+def carried_down(parent: I32, values: I32, starts: list[int], from_level: int) -> I32:
+    """Every node's value of its ancestor on one level: the process of each stack, with level 1."""
+    out = values.copy()
+    for begin, end in list(pairwise(starts))[from_level + 1 :]:
+        out[begin:end] = out[parent[begin:end]]
+    return out
+
+
+def outermost(parent: I32, frame: I32) -> Bool:
+    """Nodes with no ancestor of the same frame: sums over these count recursion once."""
+    first = np.ones(len(parent), np.bool_)
+    nodes = np.arange(1, len(parent), dtype=np.int32)
+    ancestors = parent[1:]
+    while len(nodes):
+        same = frame[ancestors] == frame[nodes]
+        first[nodes[same]] = False
+        going_on = ~same & (ancestors > 0)
+        nodes, ancestors = nodes[going_on], parent[ancestors[going_on]]
+    return first

@@ -1,0 +1,196 @@
+"""What the store answers: the values behind every view, in the terminal, as JSON and on the page.
+
+Every percentage names its denominator. NaN (null in JSON) means not recorded, never zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from exhume.model.arrays import F32, I8, I32, I64, U8
+from exhume.model.stack import Frame
+from exhume.model.window import Window
+
+MAP_MODES = ("user", "system", "irq", "softirq", "steal", "iowait")
+"""The modes of a `CoreMap`. `user` has nice in it; guests count as user. Busy = all but iowait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which samples take part. Empty means all."""
+
+    cores: tuple[int, ...] = ()
+    comms: tuple[str, ...] = ()
+    pids: tuple[int, ...] = ()
+    tids: tuple[int, ...] = ()
+    cgroups: tuple[str, ...] = ()
+    """A cgroup stands for all below it."""
+    modes: tuple[str, ...] = ()
+    """Names of `model.stack.Mode` in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreMap:
+    """Core × time, from the per-core times of /proc/stat."""
+
+    window: Window
+    column_seconds: float
+    cores: tuple[int, ...]
+    worst_percent_of_core: F32
+    """Shape (cores, columns): the busiest second of the cell."""
+    worst_mode: I8
+    """Shape (cores, columns): index into MAP_MODES of what that second was spent on; -1 unknown."""
+    mean_percent_of_core: F32
+    """Shape (cores, columns)."""
+    mode_percent_of_core: F32
+    """Shape (len(MAP_MODES), cores, columns): the worst second of each mode."""
+    node_mean_percent_of_machine: F32
+    """Shape (columns,): all cores, all seconds of the column: the average that lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubSecondMap:
+    """FlameScope's heat map: a column is a second, a row a slice of it, a cell counts samples."""
+
+    window: Window
+    rows: int
+    start_ns: int
+    """Wall time of the first column; whole seconds."""
+    counts: I32
+    """Shape (rows, columns)."""
+    core_ns: I64
+    """Shape (rows, columns): the core time those samples stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlameTree:
+    """Breadth-first, parent[i] < i, node 0 is the root: everything in the window."""
+
+    window: Window
+    parent: I32
+    frames: tuple[Frame, ...]
+    """The frame of each node."""
+    total_ns: I64
+    self_ns: I64
+    samples: int
+    pruned_ns: int
+    """Core time in branches too thin to keep; it still counts in its ancestors' total."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopProcess:
+    comm: str
+    pid: int
+    tid: int | None
+    """None where the row stands for all threads of a process."""
+    cgroup: str
+    cores: tuple[int, ...]
+    """Where it ran, most time first."""
+    samples: int
+    percent_of_one_core: float
+    percent_of_selection: float
+    """Of all non-idle core time in the window and filter."""
+    user_percent_of_one_core: float
+    system_percent_of_one_core: float
+    """Kernel, softirq and irq together."""
+    baseline_percent_of_one_core: float | None
+    """Its own mean over the hour before the window; None where nothing was recorded then."""
+    times_baseline: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopFrame:
+    frame: Frame
+    inclusive_percent_of_selection: float
+    self_percent_of_selection: float
+    inclusive_percent_of_one_core: float
+    baseline_percent_of_one_core: float | None
+    """Its own inclusive mean over the hour before the window."""
+    times_baseline: float | None
+    interrupts_were_off: bool
+    """As a leaf it only marks where interrupts came back on: the time belongs to its caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTimes:
+    """One core over the window, by mpstat's arithmetic."""
+
+    core: int
+    user_percent: float
+    system_percent: float
+    irq_percent: float
+    softirq_percent: float
+    steal_percent: float
+    iowait_percent: float
+    idle_percent: float
+    worst_second_percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    window: Window
+    filter: Filter
+    seconds_recorded: float
+    """How much of the window has samples behind it."""
+    samples: int
+    processes: tuple[TopProcess, ...]
+    frames: tuple[TopFrame, ...]
+    core_times: tuple[CoreTimes, ...]
+    notes: tuple[str, ...]
+    """What weakens the answer: lost samples, gaps, a lowered rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreMoment:
+    """Who was on the core at that instant: the sample nearest to it."""
+
+    core: int
+    wall_ns: int
+    distance_ns: int
+    """How far that sample lies from the instant asked for."""
+    comm: str
+    pid: int
+    tid: int
+    cgroup: str
+    stack: tuple[Frame, ...]
+    """From the process down to the leaf."""
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesAnswer:
+    """One field over a window, on wall time: raw readings, and the rate where it is a counter."""
+
+    field: str
+    instance: str
+    wall_ns: I64
+    values: I64
+    """The readings as the kernel gave them; MISSING of model.series where there was none."""
+    segment: U8
+    """Changes where a counter may have started anew (a reboot, a gap): never subtract across."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventAnswer:
+    wall_ns: int
+    kind: str
+    subject: str
+    text: str
+    core: int | None
+    pid: int | None
+    count: int
+    fields: dict[str, str | int | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch that can be asked about, or could not be read."""
+
+    window: Window
+    state: str
+    """`head` (still being written), `segment`, `minutes` (only roll-ups are left) or `damaged`."""
+    size_bytes: int
+    samples: int
+    pinned: bool
+    problem: str
+    """What is wrong with it, and what it cost; empty when nothing is."""

@@ -1,0 +1,30 @@
+"""One tick of one field: what a source hands to the recorder, which makes a `Block` of ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exhume.model.arrays import I64
+from exhume.model.series import MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    field: str
+    """Id in the catalogue, `model.fields`."""
+    instances: tuple[str, ...]
+    """What the field was read of: core numbers, devices; `("",)` for the whole node."""
+    values: I64
+    """Shape (instances,): as the kernel gave them; MISSING where it gave none."""
+
+    @staticmethod
+    def of_node(field: str, value: int | None) -> Reading:
+        return Reading(field, ("",), np.array([MISSING if value is None else value], np.int64))
+
+    @staticmethod
+    def of_each(field: str, instances: tuple[str, ...], values: Sequence[int | None]) -> Reading:
+        filled = [MISSING if value is None else value for value in values]
+        return Reading(field, instances, np.array(filled, np.int64))

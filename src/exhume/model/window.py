@@ -1,0 +1,26 @@
+"""A stretch of wall time, half open: [start, end)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    start_ns: int
+    end_ns: int
+
+    @property
+    def seconds(self) -> float:
+        return (self.end_ns - self.start_ns) / 1e9
+
+    def contains(self, wall_ns: int) -> bool:
+        return self.start_ns <= wall_ns < self.end_ns
+
+    def overlaps(self, other: Window) -> bool:
+        return self.start_ns < other.end_ns and other.start_ns < self.end_ns
+
+    def clip(self, other: Window) -> Window | None:
+        """The part of this window that lies in the other; None where there is none."""
+        start, end = max(self.start_ns, other.start_ns), min(self.end_ns, other.end_ns)
+        return Window(start, end) if start < end else None

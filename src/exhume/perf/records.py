@@ -1,0 +1,197 @@
+"""The side band: what the kernel tells about processes and mappings, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from exhume.model.arrays import I32, I64, U8, U64, Bool
+from exhume.perf.attr import MISC_COMM_EXEC, MISC_MMAP_BUILD_ID, RecordType
+from exhume.perf.native import RecordColumns
+
+COMM_BYTES = 16
+"""TASK_COMM_LEN."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comms:
+    """A thread got a name; `is_exec` where it did so by starting a program."""
+
+    time: I64
+    pid: I32
+    tid: I32
+    comm: U8
+    """Shape (rows, COMM_BYTES), padded with zeros."""
+    is_exec: Bool
+
+
+@dataclass(frozen=True, slots=True)
+class Forks:
+    """A thread began (FORK) or ended (EXIT); its parent as the kernel names it."""
+
+    time: I64
+    pid: I32
+    parent_pid: I32
+    tid: I32
+    parent_tid: I32
+
+
+@dataclass(frozen=True, slots=True)
+class Mappings:
+    """A process mapped a file executable."""
+
+    time: I64
+    pid: I32
+    start: U64
+    length: U64
+    file_offset: U64
+    file_hash: U64
+    """Names a `MappedFile`; equal for equal files."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileIdentity:
+    """What MMAP2 says about a file: its build id, or device and inode where the kernel is older."""
+
+    path: str
+    build_id: bytes
+    """Empty where the kernel did not give one."""
+    device_inode: tuple[int, int, int, int]
+    """major, minor, inode, generation; zeros where the build id is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSymbol:
+    """Code that appeared in the kernel (a BPF program, a trampoline), or went."""
+
+    time_ns: int
+    start: int
+    length: int
+    name: str
+    is_gone: bool
+
+
+def _rows(records: RecordColumns, kind: RecordType, least_bytes: int) -> I64:
+    picked = (records.type == kind) & (records.size >= least_bytes)
+    return np.flatnonzero(picked)
+
+
+def _fields(records: RecordColumns, rows: I64, offset: int, count: int) -> U8:
+    """`count` bytes at `offset` of each of those records, shape (rows, count)."""
+    start = records.offset[rows].astype(np.int64) + offset
+    return records.buffer[start[:, None] + np.arange(count)]
+
+
+def _ints(block: U8, dtype: str) -> I64:
+    return np.ascontiguousarray(block).view(dtype)
+
+
+def comms(records: RecordColumns) -> Comms:
+    rows = _rows(records, RecordType.COMM, 16)
+    ids = _ints(_fields(records, rows, 8, 8), "<i4").reshape(-1, 2)
+    # A name may be shorter than 16 bytes: what follows in the record is the trailer, so cut there.
+    name = np.zeros((len(rows), COMM_BYTES), np.uint8)
+    room = np.minimum(records.size[rows].astype(np.int64) - 16, COMM_BYTES)
+    for width in np.unique(room):
+        some = room == width
+        name[some, :width] = _fields(records, rows[some], 16, int(width))
+    ended = np.cumsum(name == 0, axis=1) > 0
+    name[ended] = 0
+    return Comms(
+        time=records.time[rows].astype(np.int64),
+        pid=ids[:, 0].astype(np.int32),
+        tid=ids[:, 1].astype(np.int32),
+        comm=name,
+        is_exec=(records.misc[rows] & MISC_COMM_EXEC) != 0,
+    )
+
+
+def forks(records: RecordColumns, kind: RecordType = RecordType.FORK) -> Forks:
+    """FORK and EXIT records share one layout: pid, ppid, tid, ptid, time."""
+    rows = _rows(records, kind, 32)
+    ids = _ints(_fields(records, rows, 8, 16), "<i4").reshape(-1, 4)
+    time = _ints(_fields(records, rows, 24, 8), "<i8").reshape(-1)
+    return Forks(
+        time=time.astype(np.int64),
+        pid=ids[:, 0].astype(np.int32),
+        parent_pid=ids[:, 1].astype(np.int32),
+        tid=ids[:, 2].astype(np.int32),
+        parent_tid=ids[:, 3].astype(np.int32),
+    )
+
+
+def mappings(records: RecordColumns) -> Mappings:
+    rows = _rows(records, RecordType.MMAP2, 80)
+    pid = _ints(_fields(records, rows, 8, 8), "<i4").reshape(-1, 2)[:, 0]
+    place = np.ascontiguousarray(_fields(records, rows, 16, 24)).view("<u8").reshape(-1, 3)
+    return Mappings(
+        time=records.time[rows].astype(np.int64),
+        pid=pid.astype(np.int32),
+        start=place[:, 0].astype(np.uint64),
+        length=place[:, 1].astype(np.uint64),
+        file_offset=place[:, 2].astype(np.uint64),
+        file_hash=records.file_hash[rows],
+    )
+
+
+def mapped_files(records: RecordColumns, known: set[int]) -> Iterator[tuple[int, int, FileIdentity]]:
+    """(hash, pid, identity) of each mapped file whose hash is not known yet; adds it to `known`."""
+    rows = _rows(records, RecordType.MMAP2, 80)
+    hashes, first = np.unique(records.file_hash[rows], return_index=True)
+    for hash_, row in zip(hashes.tolist(), rows[first].tolist(), strict=True):
+        if hash_ in known:
+            continue
+        known.add(hash_)
+        start = int(records.offset[row])
+        body = records.buffer[start : start + int(records.size[row])].tobytes()
+        yield hash_, int.from_bytes(body[8:12], "little", signed=True), _identity(body, int(records.misc[row]))
+
+
+def _identity(record: bytes, misc: int) -> FileIdentity:
+    path = record[72:].split(b"\0", 1)[0].decode("utf-8", "replace")
+    if misc & MISC_MMAP_BUILD_ID:
+        size = min(record[40], 20)
+        return FileIdentity(path, record[44 : 44 + size], (0, 0, 0, 0))
+    major, minor = np.frombuffer(record, "<u4", 2, 40).tolist()
+    inode, generation = np.frombuffer(record, "<u8", 2, 48).tolist()
+    return FileIdentity(path, b"", (major, minor, inode, generation))
+
+
+def kernel_symbols(records: RecordColumns) -> list[KernelSymbol]:
+    found = []
+    for row in _rows(records, RecordType.KSYMBOL, 32).tolist():
+        start = int(records.offset[row])
+        body = records.buffer[start : start + int(records.size[row])].tobytes()
+        found.append(
+            KernelSymbol(
+                time_ns=int(records.time[row]),
+                start=int.from_bytes(body[8:16], "little"),
+                length=int.from_bytes(body[16:20], "little"),
+                name=body[24:].split(b"\0", 1)[0].decode("utf-8", "replace"),
+                is_gone=bool(body[22] & 1),
+            )
+        )
+    return found
+
+
+def cgroup_paths(records: RecordColumns) -> dict[int, str]:
+    """Cgroup id → path, of cgroups made while we watched (unified hierarchy only)."""
+    found = {}
+    for row in _rows(records, RecordType.CGROUP, 24).tolist():
+        start = int(records.offset[row])
+        body = records.buffer[start : start + int(records.size[row])].tobytes()
+        found[int.from_bytes(body[8:16], "little")] = body[16:].split(b"\0", 1)[0].decode("utf-8", "replace")
+    return found
+
+
+def lost(records: RecordColumns) -> dict[int, int]:
+    """How many records the kernel dropped for want of room, by core."""
+    total: dict[int, int] = {}
+    for kind, offset in ((RecordType.LOST, 16), (RecordType.LOST_SAMPLES, 8)):
+        for row in _rows(records, kind, offset + 8).tolist():
+            amount = _ints(_fields(records, np.array([row]), offset, 8), "<i8")
+            core = int(records.cpu[row])
+            total[core] = total.get(core, 0) + int(amount.reshape(-1)[0])
+    return total

@@ -1,0 +1,200 @@
+"""Every core's events, and the drain that empties their rings once a second."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import numpy as np
+
+from exhume.model.arrays import U32, U64
+from exhume.perf import records
+from exhume.perf.attr import RecordType
+from exhume.perf.native import SampleColumns, Walked, Walker
+from exhume.perf.records import Comms, FileIdentity, Forks, KernelSymbol, Mappings
+from exhume.sampler.probe import Offer, probe
+from exhume.sampler.ring import Ring
+from exhume.sampler.syscall import OpenEvent, perf_event_open
+
+STALL_SECONDS = 15
+"""How long nobody may read a ring before samples are lost."""
+BYTES_A_SAMPLE = 600
+SIDEBAND_BYTES = 512 << 10
+SMALLEST_SAMPLE_RING = 256 << 10
+LARGEST_SAMPLE_RING = 16 << 20
+BATCH_BYTES = 1 << 20
+
+Columns = TypeVar("Columns")
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What the kernel wrote since the last drain, on CLOCK_MONOTONIC."""
+
+    samples: SampleColumns
+    words: U64
+    """Stacks first seen now (ids count on from the last drain), with context markers."""
+    word_count: U32
+    comms: Comms
+    forks: Forks
+    exits: Forks
+    mappings: Mappings
+    files: tuple[tuple[int, int, FileIdentity], ...]
+    """(hash, pid, identity) of files first seen now."""
+    kernel_symbols: tuple[KernelSymbol, ...]
+    cgroups: dict[int, str]
+    lost_samples: dict[int, int]
+    """By core."""
+    lost_sideband: dict[int, int]
+
+
+class Sampler:
+    def __init__(self, rate_hz: float, core: int, open_event: OpenEvent = perf_event_open) -> None:
+        """Probes on `core`. OSError where this kernel or this user gets no events."""
+        self._open = open_event
+        self.rate_hz = rate_hz
+        self.offer: Offer = probe(open_event, core, rate_hz)
+        self._samples: dict[int, Ring] = {}
+        self._sideband: dict[int, Ring] = {}
+        self._sample_walker = Walker([self.offer.sample.layout()])
+        self._sideband_walker = Walker([self.offer.sideband.layout()])
+        self._known_files: set[int] = set()
+        self._buffer = np.empty(BATCH_BYTES, np.uint8)
+        self.clock_offset_ns = 0
+        """CLOCK_MONOTONIC minus the events' clock; stays 0 where they are the same."""
+
+    @property
+    def cores(self) -> tuple[int, ...]:
+        return tuple(self._samples)
+
+    @property
+    def stack_count(self) -> int:
+        return self._sample_walker.stack_count
+
+    @property
+    def ring_bytes(self) -> int:
+        """Of one core's sample ring: smaller than asked for where memlock is short."""
+        return min((ring.data_bytes for ring in self._samples.values()), default=0)
+
+    def forget(self) -> None:
+        """Start new dictionaries of stacks and files: what follows must be readable by itself."""
+        self._sample_walker.forget_stacks()
+        self._known_files.clear()
+
+    def watch(self, cores: Iterable[int]) -> tuple[int, ...]:
+        """Have events on just these cores. Returns those that refused (gone again meanwhile)."""
+        wanted = set(cores)
+        for gone in set(self._samples) - wanted:
+            self._drop(gone)
+        return tuple(core for core in sorted(wanted - set(self._samples)) if not self._add(core))
+
+    def _add(self, core: int) -> bool:
+        try:
+            sample = Ring.map(self._open(self.offer.sample, -1, core), core, self._ring_size())
+            self._samples[core] = sample
+            self._sideband[core] = Ring.map(self._open(self.offer.sideband, -1, core), core, SIDEBAND_BYTES)
+        except OSError as error:
+            if error.errno in (errno.ENODEV, errno.ENXIO, errno.EINVAL):
+                self._drop(core)
+                return False
+            raise
+        # The side band first: a sample should not be of a process that we never heard of.
+        self._sideband[core].enable()
+        self._apply_rate(sample)
+        sample.enable()
+        return True
+
+    def _drop(self, core: int) -> None:
+        for rings in (self._samples, self._sideband):
+            ring = rings.pop(core, None)
+            if ring is not None:
+                ring.close()
+
+    def _ring_size(self) -> int:
+        need = int(STALL_SECONDS * self.rate_hz * BYTES_A_SAMPLE)
+        size = 1 << max(need - 1, 1).bit_length()
+        return min(max(size, SMALLEST_SAMPLE_RING), LARGEST_SAMPLE_RING)
+
+    def set_rate(self, rate_hz: float) -> None:
+        self.rate_hz = rate_hz
+        self.offer.sample.sample_period = max(1, round(rate_hz))
+        for ring in self._samples.values():
+            self._apply_rate(ring)
+
+    def _apply_rate(self, ring: Ring) -> None:
+        if self.offer.event == "cpu-clock":
+            ring.set_period(round(1e9 / self.rate_hz))
+        else:
+            ring.set_period(max(1, round(self.rate_hz)))
+
+    def drain(self) -> Drained:
+        sampled = list(self._walks(self._samples.values(), self._sample_walker))
+        sideband = list(self._walks(self._sideband.values(), self._sideband_walker))
+        files: list[tuple[int, int, FileIdentity]] = []
+        cgroups: dict[int, str] = {}
+        for walk in sideband:
+            files.extend(records.mapped_files(walk.records, self._known_files))
+            cgroups.update(records.cgroup_paths(walk.records))
+        side = [walk.records for walk in sideband]
+        drained = Drained(
+            samples=_concat(SampleColumns, [walk.samples for walk in sampled]),
+            words=np.concatenate([np.empty(0, np.uint64), *(walk.words for walk in sampled)]),
+            word_count=np.concatenate([np.empty(0, np.uint32), *(walk.word_count for walk in sampled)]),
+            comms=_concat(Comms, [records.comms(r) for r in side]),
+            forks=_concat(Forks, [records.forks(r) for r in side]),
+            exits=_concat(Forks, [records.forks(r, RecordType.EXIT) for r in side]),
+            mappings=_concat(Mappings, [records.mappings(r) for r in side]),
+            files=tuple(files),
+            kernel_symbols=tuple(symbol for r in side for symbol in records.kernel_symbols(r)),
+            cgroups=cgroups,
+            lost_samples=_lost_by_core(sampled),
+            lost_sideband=_lost_by_core(sideband),
+        )
+        if self.clock_offset_ns:
+            self._shift(drained)
+        return drained
+
+    def _walks(self, rings: Iterable[Ring], walker: Walker) -> Iterable[Walked]:
+        """Several rings to a buffer: on 96 cores one walk each would cost more than the decoding."""
+        filled = 0
+        nothing = True
+        for ring in list(rings):
+            waiting = ring.pending()
+            if filled and filled + waiting > len(self._buffer):
+                yield walker.walk(self._buffer[:filled].copy())
+                filled, nothing = 0, False
+            if waiting > len(self._buffer):
+                self._buffer = np.empty(ring.data_bytes, np.uint8)
+            filled += ring.read(self._buffer[filled:])
+        if filled or nothing:
+            yield walker.walk(self._buffer[:filled].copy())
+
+    def _shift(self, drained: Drained) -> None:
+        drained.samples.time[:] += np.uint64(self.clock_offset_ns % (1 << 64))
+        for part in (drained.comms, drained.forks, drained.exits, drained.mappings):
+            part.time[:] += self.clock_offset_ns
+
+    def close(self) -> None:
+        for core in list(self._samples):
+            self._drop(core)
+
+
+def _concat(kind: type[Columns], parts: list[Columns]) -> Columns:
+    if len(parts) == 1:
+        return parts[0]
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _lost_by_core(walks: list[Walked]) -> dict[int, int]:
+    lost: dict[int, int] = {}
+    for walk in walks:
+        r = walk.records
+        if not len(r):
+            continue
+        for core, amount in records.lost(r).items():
+            lost[core] = lost.get(core, 0) + amount
+    return lost
+
