@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 
 NS = 1_000_000_000
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -52,7 +53,7 @@ def duration(ns: int) -> str:
         return f"{ns / NS:.3g} s"
     seconds = round(ns / NS)
     units = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
-    for (big, name), (small, part) in zip(units, units[1:], strict=False):
+    for (big, name), (small, part) in pairwise(units):
         if seconds >= big:
             rest = seconds % big // small
             return f"{seconds // big} {name}" + (f" {rest} {part}" if rest else "")

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 
-# Control, format (bidi and zero width), lone surrogate, private use, unassigned; line and
-# paragraph separators. Spaces other than U+0020 stay: they can't move the cursor.
-_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # More marks than this on one letter are drawn over the neighbouring lines.
 _MAX_COMBINING = 2
 
@@ -22,9 +19,9 @@ def printable(text: str) -> str:
     shown: list[str] = []
     combining = 0
     for character in text:
-        category = unicodedata.category(character)
-        combining = combining + 1 if category in ("Mn", "Me") else 0
-        if category in _UNSAFE or combining > _MAX_COMBINING:
+        combining = combining + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        # Not printable: controls, bidi and zero width, surrogates, unassigned, separators but " ".
+        if not character.isprintable() or combining > _MAX_COMBINING:
             shown.append(escaped(character))
         else:
             shown.append(character)

@@ -65,8 +65,8 @@ class Viewpoint:
         return f"{local.date().isoformat()} {text}" if with_date else text
 
     def show_window(self, window: Window) -> str:
-        """`03:14:02 – 03:14:07`: dates only where needed, fractions only where there are any."""
-        digits = 3 if (window.start_ns % NS or window.end_ns % NS) and window.seconds < 600 else 0
+        """`03:14:02 – 03:14:07`: dates only where needed, fractions only where they matter."""
+        digits = 3 if (window.start_ns % NS or window.end_ns % NS) and window.seconds < 10 else 0
         same_day = self.local(window.start_ns).date() == self.local(window.end_ns).date()
         start = self.show(window.start_ns, digits, with_date=None if same_day else True)
         return f"{start} – {self.show(window.end_ns, digits, with_date=not same_day)}"

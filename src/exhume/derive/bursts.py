@@ -28,9 +28,13 @@ class Burst:
     exact: bool
     """Every second of the window was full. Otherwise columns are longer, and only some were."""
 
+    def rank(self) -> tuple[bool, float, int, int]:
+        """What to tell first: user mode last (it is what cores are for), then the longest."""
+        return self.mode == "user", -self.window.seconds, self.window.start_ns, self.core
+
 
 def bursts(answer: CoreMap, threshold_percent: float = FULL_PERCENT) -> tuple[Burst, ...]:
-    """All of them; those in user mode last (it is what cores are for), then the longest first."""
+    """All of them, by `Burst.rank`."""
     with np.errstate(invalid="ignore"):
         full = answer.worst_percent_of_core >= threshold_percent  # NaN is not full
     found = [
@@ -38,11 +42,7 @@ def bursts(answer: CoreMap, threshold_percent: float = FULL_PERCENT) -> tuple[Bu
         for row in np.flatnonzero(full.any(axis=1)).tolist()
         for first, last in _runs(full[row])
     ]
-    return tuple(sorted(found, key=_rank))
-
-
-def _rank(burst: Burst) -> tuple[bool, float, int, int]:
-    return burst.mode == "user", -burst.window.seconds, burst.window.start_ns, burst.core
+    return tuple(sorted(found, key=Burst.rank))
 
 
 def _runs(full: Bool) -> list[tuple[int, int]]:
@@ -62,7 +62,9 @@ def _burst(answer: CoreMap, row: int, first: int, last: int) -> Burst:
         ),
         mode=_mode(answer, row, first, last),
         worst_percent_of_core=float(np.nanmax(answer.worst_percent_of_core[row, first:last])),
-        node_mean_percent_of_machine=float(np.nanmean(mean)) if not np.isnan(mean).all() else np.nan,
+        node_mean_percent_of_machine=float(np.nanmean(mean))
+        if not np.isnan(mean).all()
+        else np.nan,
         exact=answer.column_seconds <= _ONE_SECOND,
     )
 

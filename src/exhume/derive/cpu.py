@@ -1,7 +1,7 @@
 """mpstat's arithmetic on the raw jiffies of /proc/stat: what each core did in each second.
 
-The rules are those of sysstat (rd_stats.c, get_per_cpu_interval), with one step back from it, marked
-below: it takes every idle count that runs backwards for a core that was off line and came back.
+The rules are those of sysstat (rd_stats.c, get_per_cpu_interval), but for one, marked below:
+it takes every idle count that runs backwards for a core that was off line and came back.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _aligned(block: Block | None, cores: list[int], ticks: I64, *, needed: bool)
         place[place == len(block.tick_ns)] = 0
         here = np.flatnonzero(block.tick_ns[place] == ticks) if len(block.tick_ns) else place[:0]
         column = {name: index for index, name in enumerate(block.instances)}
-        rows = [row for row, core in enumerate(cores) if str(core) in column]
-        columns = [column[str(cores[row])] for row in rows]
+        rows = np.array([r for r, core in enumerate(cores) if str(core) in column], np.int64)
+        columns = np.array([column[str(cores[row])] for row in rows], np.int64)
         out[np.ix_(rows, here)] = block.values[np.ix_(place[here], columns)].T
     if not needed:
         out[out == MISSING] = 0
@@ -78,7 +78,8 @@ def _shares(
     cores: tuple[int, ...], ticks: I64, read: dict[str, I64], known: Bool, jiffies: F64
 ) -> CoreShares:
     def rise(values: I64) -> I64:
-        return np.maximum(values[:, 1:] - values[:, :-1], 0)
+        rises: I64 = np.maximum(values[:, 1:] - values[:, :-1], 0)
+        return rises
 
     def with_guests(mode: str) -> I64:
         # A guest's time is inside user (nice); its own counter may run slightly ahead of that.

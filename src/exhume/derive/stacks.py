@@ -2,71 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from itertools import pairwise
 
 import numpy as np
 
 from exhume.model.arrays import I32, I64, Bool
-from exhume.model.stack import Frame, FrameKind
-
-INTERRUPTS_COME_BACK = frozenset(
-    {
-        "_raw_spin_unlock_irqrestore",
-        "_raw_spin_unlock_irq",
-        "_raw_read_unlock_irqrestore",
-        "_raw_read_unlock_irq",
-        "_raw_write_unlock_irqrestore",
-        "_raw_write_unlock_irq",
-        "__raw_spin_unlock_irqrestore",
-        "__raw_spin_unlock_irq",
-        "finish_task_switch",
-        "finish_lock_switch",
-        "handle_softirqs",
-        "__do_softirq",
-        "__softirqentry_text_start",
-        "do_softirq",
-        "do_softirq_own_stack",
-        "do_softirq.part",
-        "local_irq_enable",
-        "local_irq_restore",
-        "raw_local_irq_enable",
-        "raw_local_irq_restore",
-        "arch_local_irq_enable",
-        "arch_local_irq_restore",
-        "native_irq_enable",
-        "native_restore_fl",
-        "native_safe_halt",
-        "xen_irq_enable_direct",
-        "xen_restore_fl_direct",
-        "pv_native_irq_enable",
-        "exc_page_fault",
-        "asm_exc_page_fault",
-        "el0_svc",
-        "el1_interrupt",
-        "irqentry_exit",
-        "exit_to_user_mode_prepare",
-        "exit_to_user_mode_loop",
-        "syscall_exit_to_user_mode",
-        "preempt_schedule_irq",
-        "schedule_idle",
-        "__schedule",
-    }
-)
-"""Kernel functions that switch interrupts back on. cpu-clock is a timer interrupt: the time spent
-with interrupts off before is charged here, so as a leaf they speak of their caller."""
-
-_CLONE_SUFFIX = re.compile(r"(\.(isra|constprop|cold|llvm|part)(\.\d+)?)+$")
-
-
-def plain_name(name: str) -> str:
-    """A kernel function without the suffixes of the compiler's clones."""
-    return _CLONE_SUFFIX.sub("", name)
-
-
-def interrupts_were_off(leaf: Frame) -> bool:
-    return leaf.kind == FrameKind.KERNEL and plain_name(leaf.name) in INTERRUPTS_COME_BACK
 
 
 def level_starts(parent: I32) -> list[int]:

@@ -158,6 +158,25 @@ class CoreMoment:
 
 
 @dataclass(frozen=True, slots=True)
+class LateSample:
+    """A sample that came late on a core that was not idle: interrupts were off before it."""
+
+    core: int
+    wall_ns: int
+    """Of the sample, which is when interrupts came back."""
+    gap_seconds: float
+    """How long the core had gone without one."""
+    periods: float
+    """The same in sampling periods; 1 is on time."""
+    comm: str
+    pid: int
+    tid: int
+    leaf: Frame
+    caller: Frame | None
+    """Who called the leaf: a leaf that only switches interrupts on again says nothing itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class SeriesAnswer:
     """One field over a window, on wall time: raw readings, and the rate where it is a counter."""
 

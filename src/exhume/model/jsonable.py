@@ -25,7 +25,7 @@ import numpy as np
 from exhume.errors import ParseError
 from exhume.model.series import MISSING
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 T = TypeVar("T")
 
 _TIMES = {"wall_ns": "time", "start_ns": "start", "end_ns": "end"}
@@ -167,7 +167,9 @@ def _read_scalar(kind: Any, data: object, wrong: Any, nanoseconds: bool) -> Any:
             return int(data)  # type: ignore[call-overload]
     if kind in (str, bool) and type(data) is kind:
         return data
-    raise wrong({int: "a whole number", float: "a number", str: "text", bool: "true or false"}[kind])
+    raise wrong(
+        {int: "a whole number", float: "a number", str: "text", bool: "true or false"}[kind]
+    )
 
 
 def _read_union(

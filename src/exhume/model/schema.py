@@ -88,7 +88,7 @@ def _schema(kind: Any, definitions: dict[str, Json], doc: str, name: str = "") -
 def _object(kind: type, definitions: dict[str, Json]) -> dict[str, Json]:
     hints, docs = type_hints(kind), field_docs(kind)
     properties: dict[str, Json] = {}
-    for entry in fields(kind):  # type: ignore[arg-type]  # the caller has asked is_dataclass
+    for entry in fields(kind):
         doc = docs.get(entry.name, "")
         schema = _schema(hints[entry.name], definitions, doc, entry.name)
         described = " ".join(part for part in (_unit(entry.name), doc) if part)

@@ -89,6 +89,11 @@ class SampleColumns:
         return len(self.time)
 
 
+NO_SAMPLES = SampleColumns(
+    *(np.empty(0, dtype) for name, size, dtype in _COLUMNS[:10])  # type: ignore[arg-type]
+)
+
+
 @dataclass(frozen=True, slots=True)
 class RecordColumns:
     """Records that are not samples, still in the buffer at `offset`."""

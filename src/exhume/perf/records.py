@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 import numpy as np
 
@@ -71,6 +72,23 @@ class KernelSymbol:
     length: int
     name: str
     is_gone: bool
+
+
+_T, _I, _U = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64)
+NO_COMMS = Comms(_T, _I, _I, np.empty((0, COMM_BYTES), np.uint8), np.empty(0, np.bool_))
+NO_FORKS = Forks(_T, _I, _I, _I, _I)
+NO_MAPPINGS = Mappings(_T, _I, _U, _U, _U, _U)
+
+Table = TypeVar("Table")
+
+
+def concat(parts: Sequence[Table], empty: Table) -> Table:
+    """One after the other: values of any class whose fields are all columns."""
+    if len(parts) == 1:
+        return parts[0]
+    names = [field.name for field in fields(empty)]  # type: ignore[arg-type]
+    columns = (np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names)
+    return type(empty)(*columns)
 
 
 def _rows(records: RecordColumns, kind: RecordType, least_bytes: int) -> I64:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 
 from exhume.model.arrays import U32, U64
 from exhume.perf import records
 from exhume.perf.attr import RecordType
-from exhume.perf.native import SampleColumns, Walked, Walker
-from exhume.perf.records import Comms, FileIdentity, Forks, KernelSymbol, Mappings
+from exhume.perf.native import NO_SAMPLES, SampleColumns, Walked, Walker
+from exhume.perf.records import (
+    NO_COMMS,
+    NO_FORKS,
+    NO_MAPPINGS,
+    Comms,
+    FileIdentity,
+    Forks,
+    KernelSymbol,
+    Mappings,
+    concat,
+)
 from exhume.sampler.probe import Offer, probe
 from exhume.sampler.ring import Ring
 from exhume.sampler.syscall import OpenEvent, perf_event_open
@@ -25,8 +34,6 @@ SIDEBAND_BYTES = 512 << 10
 SMALLEST_SAMPLE_RING = 256 << 10
 LARGEST_SAMPLE_RING = 16 << 20
 BATCH_BYTES = 1 << 20
-
-Columns = TypeVar("Columns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +85,12 @@ class Sampler:
         """Of one core's sample ring: smaller than asked for where memlock is short."""
         return min((ring.data_bytes for ring in self._samples.values()), default=0)
 
-    def forget(self) -> None:
-        """Start new dictionaries of stacks and files: what follows must be readable by itself."""
+    def forget_stacks(self) -> None:
+        """Start a new dictionary of stacks: ids count from 0 again."""
         self._sample_walker.forget_stacks()
+
+    def forget_files(self) -> None:
+        """Report every mapped file again: what follows must be readable by itself."""
         self._known_files.clear()
 
     def watch(self, cores: Iterable[int]) -> tuple[int, ...]:
@@ -139,13 +149,13 @@ class Sampler:
             cgroups.update(records.cgroup_paths(walk.records))
         side = [walk.records for walk in sideband]
         drained = Drained(
-            samples=_concat(SampleColumns, [walk.samples for walk in sampled]),
+            samples=concat([walk.samples for walk in sampled], NO_SAMPLES),
             words=np.concatenate([np.empty(0, np.uint64), *(walk.words for walk in sampled)]),
             word_count=np.concatenate([np.empty(0, np.uint32), *(walk.word_count for walk in sampled)]),
-            comms=_concat(Comms, [records.comms(r) for r in side]),
-            forks=_concat(Forks, [records.forks(r) for r in side]),
-            exits=_concat(Forks, [records.forks(r, RecordType.EXIT) for r in side]),
-            mappings=_concat(Mappings, [records.mappings(r) for r in side]),
+            comms=concat([records.comms(r) for r in side], NO_COMMS),
+            forks=concat([records.forks(r) for r in side], NO_FORKS),
+            exits=concat([records.forks(r, RecordType.EXIT) for r in side], NO_FORKS),
+            mappings=concat([records.mappings(r) for r in side], NO_MAPPINGS),
             files=tuple(files),
             kernel_symbols=tuple(symbol for r in side for symbol in records.kernel_symbols(r)),
             cgroups=cgroups,
@@ -179,13 +189,6 @@ class Sampler:
     def close(self) -> None:
         for core in list(self._samples):
             self._drop(core)
-
-
-def _concat(kind: type[Columns], parts: list[Columns]) -> Columns:
-    if len(parts) == 1:
-        return parts[0]
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    return kind(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _lost_by_core(walks: list[Walked]) -> dict[int, int]:

@@ -45,6 +45,6 @@ def _interface(path: Path, name: str) -> Interface:
 
 def _target(link: Path) -> str:
     try:
-        return Path(os.readlink(link)).name
+        return link.readlink().name
     except OSError:  # no hardware behind it, or it just went away
         return ""

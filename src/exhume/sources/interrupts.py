@@ -1,4 +1,4 @@
-"""/proc/interrupts: how often each interrupt came on each core, and so which queue is on which core.
+"""/proc/interrupts: how often each interrupt came on each core; so, which queue is on which core.
 
 At 96 cores and 200 lines this is 216 KB a second, nearly all of it unchanged. `InterruptsReader`
 keeps the lines of the last tick and parses only those that differ.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Queue:
     device: str
-    """A network interface, a virtio or NVMe device, or `pci:0000:08:00.0` where only that is said."""
+    """An interface, a virtio or NVMe device, or `pci:0000:08:00.0` where only that is said."""
     queue: int | None
     """None for the interrupt that manages the device."""
     direction: str

@@ -1,4 +1,4 @@
-"""What the parsers share: numbers out of kernel text, strictly, with the place where they are not."""
+"""What the parsers share: strict numbers out of kernel text, and the place where there are none."""
 
 from __future__ import annotations
 

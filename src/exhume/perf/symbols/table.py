@@ -1,4 +1,4 @@
-"""`SymbolTable`: which function is at an address. Columns and one blob of names, no object a symbol."""
+"""`SymbolTable`: which function is at an address, as columns and one blob of names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import zstandard
@@ -19,14 +20,17 @@ from exhume.model.arrays import I64, U8, U16, U32, U64
 NOWHERE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 """The address of a file offset that no segment loads; no symbol covers it."""
 
-# File: magic, version, CRC of what follows, counts; then one zstd frame with its own checksum.
+# A file: magic, version, CRC of all that follows; the lengths of two zstd frames; the columns with
+# their counts; the names.
 _HEADER = struct.Struct("<8sII")
-_COUNTS = struct.Struct("<IIIII")
+_LENGTHS = struct.Struct("<II")
+_COUNTS = struct.Struct("<IIII")
 _MAGIC = b"exhumSYM"
 VERSION = 1
 # More than `build` ever lets into a table; a damaged header must not make us allocate more.
-_MAX_PAYLOAD_BYTES = 256 << 20
+_MAX_FRAME_BYTES = 128 << 20
 _ROW_BYTES = 8 + 8 + 4 + 2
+_Word = TypeVar("_Word", np.uint64, np.uint32, np.uint16)
 _SEGMENT = np.dtype([("offset", "<u8"), ("vaddr", "<u8"), ("size_bytes", "<u8")])
 
 
@@ -66,14 +70,14 @@ class SymbolTable:
         return np.where((last >= 0) & (addresses < self.end[found]), found, -1).astype(np.int64)
 
     def name(self, index: int) -> str:
-        begin, end = self.name_offset[index], self.name_offset[index + 1]
+        begin, end = self.name_offset[index : index + 2].tolist()
         return self.names[begin:end].decode("utf-8", "replace")
 
     def module_name(self, index: int) -> str:
-        return self.modules[self.module[index]]
+        return self.modules[int(self.module[index])]
 
     def vaddr_of_offset(self, offsets: U64) -> U64:
-        """File offsets as addresses. A table without segments (kernel, JIT) has addresses already."""
+        """File offsets → addresses. Without segments (kernel, JIT) they are addresses already."""
         if not self.load_segments:
             return offsets
         vaddrs = np.full(len(offsets), NOWHERE, np.uint64)
@@ -112,76 +116,82 @@ class SymbolTable:
 
 
 def encode(table: SymbolTable) -> bytes:
-    """Distances instead of addresses, and all first bytes before all second bytes: half the size."""
+    """Distances, not addresses; all first bytes before all second bytes: half the size."""
     segments = np.array(
         [(s.offset, s.vaddr, s.size_bytes) for s in table.load_segments], dtype=_SEGMENT
     )
-    modules = "\n".join(table.modules).encode()
-    sizes = (len(table), len(table.names), len(segments), len(table.modules), len(modules))
-    lengths = np.diff(table.name_offset.astype(np.uint32))
-    payload = b"".join(
+    columns = b"".join(
         (
-            _COUNTS.pack(*sizes),
+            _COUNTS.pack(len(table), len(table.names), len(segments), len(table.modules)),
             _to_planes(np.diff(table.start, prepend=np.uint64(0))),
             _to_planes(table.end - table.start),
-            _to_planes(lengths),
+            _to_planes(np.diff(table.name_offset)),
             _to_planes(table.module),
             segments.tobytes(),
-            modules,
-            table.names,
+            "\n".join(table.modules).encode(),
         )
     )
-    frame = zstandard.ZstdCompressor(level=3, write_checksum=True).compress(payload)
-    return _HEADER.pack(_MAGIC, VERSION, zlib.crc32(frame)) + frame
+    squeeze = zstandard.ZstdCompressor(level=3, write_checksum=True).compress
+    frames = squeeze(columns), squeeze(table.names)
+    body = _LENGTHS.pack(*map(len, frames)) + b"".join(frames)
+    return _HEADER.pack(_MAGIC, VERSION, zlib.crc32(body)) + body
 
 
 def decode(data: bytes, path: str) -> SymbolTable:
-    if len(data) < _HEADER.size:
+    body_at = _HEADER.size + _LENGTHS.size
+    if len(data) < body_at:
         raise ParseError(path, "offset 0", "a symbol table, not a cut-off file")
     magic, version, checksum = _HEADER.unpack_from(data)
     if magic != _MAGIC or version != VERSION:
         raise ParseError(path, "offset 0", f"a symbol table of version {VERSION}")
-    frame = memoryview(data)[_HEADER.size :]
-    if zlib.crc32(frame) != checksum:
+    view = memoryview(data)
+    columns, names = _LENGTHS.unpack_from(data, _HEADER.size)
+    if body_at + columns + names != len(data) or zlib.crc32(view[_HEADER.size :]) != checksum:
         raise ParseError(path, f"offset {_HEADER.size}", "data that fits its checksum")
+    return _from_columns(
+        _expand(view[body_at : body_at + columns], path),
+        _expand(view[body_at + columns :], path),
+        path,
+    )
+
+
+def _expand(frame: memoryview, path: str) -> bytes:
     try:
-        if not 0 < zstandard.frame_content_size(frame) <= _MAX_PAYLOAD_BYTES:
-            raise ParseError(path, f"offset {_HEADER.size}", "a table of a sensible size")
-        payload = zstandard.ZstdDecompressor().decompress(frame)
+        if not 0 <= zstandard.frame_content_size(frame) <= _MAX_FRAME_BYTES:
+            raise ParseError(path, "its frames", "a table of a sensible size")
+        return zstandard.ZstdDecompressor().decompress(frame)
     except zstandard.ZstdError as error:
-        raise ParseError(path, f"offset {_HEADER.size}", f"zstd data ({error})") from error
-    return _from_payload(payload, path)
+        raise ParseError(path, "its frames", f"zstd data ({error})") from error
 
 
-def _from_payload(payload: bytes, path: str) -> SymbolTable:
-    if len(payload) < _COUNTS.size:
+def _from_columns(data: bytes, names: bytes, path: str) -> SymbolTable:
+    if len(data) < _COUNTS.size:
         raise ParseError(path, "its head", "the sizes of its columns")
-    count, names, segments, modules, module_bytes = _COUNTS.unpack_from(payload)
+    count, name_bytes, segments, modules = _COUNTS.unpack_from(data)
     at = _COUNTS.size
     segments_at = at + count * _ROW_BYTES
     modules_at = segments_at + segments * _SEGMENT.itemsize
-    names_at = modules_at + module_bytes
-    if names_at + names != len(payload):
-        raise ParseError(path, "its head", f"columns that fill {len(payload)} bytes")
-    start = np.cumsum(_from_planes(payload, at, count, np.uint64), dtype=np.uint64)
-    size = _from_planes(payload, at + 8 * count, count, np.uint64)
-    lengths = _from_planes(payload, at + 16 * count, count, np.uint32)
-    module = _from_planes(payload, at + 20 * count, count, np.uint16)
-    module_names = tuple(payload[modules_at:names_at].decode("utf-8", "replace").split("\n"))
-    offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.uint64)))
-    if int(offsets[-1]) != names or len(module_names) != modules:
+    if modules_at > len(data) or name_bytes != len(names):
+        raise ParseError(path, "its head", f"columns that fit into {len(data)} bytes")
+    start = np.cumsum(_from_planes(data, at, count, np.uint64), dtype=np.uint64)
+    size = _from_planes(data, at + 8 * count, count, np.uint64)
+    lengths = _from_planes(data, at + 16 * count, count, np.uint32)
+    module = _from_planes(data, at + 20 * count, count, np.uint16)
+    module_names = tuple(data[modules_at:].decode("utf-8", "replace").split("\n"))
+    offsets = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths, dtype=np.uint64)))
+    if int(offsets[-1]) != name_bytes or len(module_names) != modules:
         raise ParseError(path, "its columns", "names for all symbols and modules")
-    if count and int(module.max()) >= modules:
+    if int(module.max(initial=0)) >= modules:
         raise ParseError(path, "its columns", f"modules below {modules}")
-    loads = np.frombuffer(payload, _SEGMENT, segments, segments_at)
+    loads = np.frombuffer(data, _SEGMENT, segments, segments_at)
     return SymbolTable(
         start=start,
         end=start + size,
         name_offset=offsets.astype(np.uint32),
-        names=payload[names_at:],
+        names=names,
         module=module,
         modules=module_names,
-        load_segments=tuple(LoadSegment(*map(int, row)) for row in loads.tolist()),
+        load_segments=tuple(LoadSegment(*row) for row in loads.tolist()),
     )
 
 
@@ -190,9 +200,7 @@ def _to_planes(column: U64 | U32 | U16) -> bytes:
     return rows.T.tobytes()
 
 
-def _from_planes[T: (np.uint64, np.uint32, np.uint16)](
-    payload: bytes, at: int, count: int, dtype: type[T]
-) -> NDArray[T]:
+def _from_planes(payload: bytes, at: int, count: int, dtype: type[_Word]) -> NDArray[_Word]:
     width = np.dtype(dtype).itemsize
     planes: U8 = np.frombuffer(payload, np.uint8, count * width, at).reshape(width, count)
     return np.ascontiguousarray(planes.T).view(dtype).reshape(count)

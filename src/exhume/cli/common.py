@@ -1,0 +1,213 @@
+"""Options that commands share, and what becomes of them: the recording, the window, the filter."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exhume.cli.figures import count
+from exhume.cli.times import (
+    DURATION_FORMS,
+    TIME_FORMS,
+    Viewpoint,
+    local_zone,
+    parse_duration,
+    parse_time,
+)
+from exhume.config import default_data_dir
+from exhume.errors import EXIT_USAGE, ExhumeError
+from exhume.host import SystemClock
+from exhume.model.answers import Filter, Span
+from exhume.model.jsonable import jsonable
+from exhume.model.window import Window
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from exhume.store.recording import Recording
+
+MODES = ("user", "system", "softirq", "irq")
+_MAX_CORE = 65_535
+_SPANS_IN_MESSAGE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The screen: what a renderer may know of it."""
+
+    width: int
+    height: int
+    colour: bool
+    """Enough colours for a gradient; glyphs and letters carry the meaning without."""
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="the recording's directory (default: /var/lib/exhume for root, otherwise "
+        "$XDG_STATE_HOME/exhume or ~/.local/state/exhume)",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the answer as JSON; see docs/schema/")
+    parser.add_argument("--utc", action="store_true", help="times in UTC instead of the local zone")
+
+
+def add_window(parser: argparse.ArgumentParser, *, default: str, default_for: str = "5s") -> None:
+    group = parser.add_argument_group(
+        "the window", f"T: {TIME_FORMS}. D: {DURATION_FORMS}. Without any: --last {default}."
+    )
+    group.add_argument("--last", metavar="D", help="the last D up to now")
+    group.add_argument("--at", metavar="T", help="from T on, for --for: [T, T + D)")
+    group.add_argument("--for", dest="length", metavar="D", help=f"with --at: {default_for}")
+    group.add_argument("--from", dest="start", metavar="T", help="from T, up to --to or now")
+    group.add_argument("--to", dest="end", metavar="T", help="a bare clock time comes after --from")
+    parser.set_defaults(default_last=default, default_for=default_for)
+
+
+def add_filter(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("which samples (each may be given more than once)")
+    group.add_argument("--core", action="append", default=[], metavar="N", help="39, or 0-3,7")
+    group.add_argument("--comm", action="append", default=[], metavar="NAME", help="process name")
+    group.add_argument("--pid", action="append", default=[], type=int, metavar="PID", help="")
+    group.add_argument("--tid", action="append", default=[], type=int, metavar="TID", help="")
+    group.add_argument(
+        "--cgroup", action="append", default=[], metavar="PATH", help="with all below it"
+    )
+    group.add_argument(
+        "--mode", action="append", default=[], choices=MODES, help="what the core did"
+    )
+
+
+def data_dir(args: argparse.Namespace) -> Path:
+    given: Path | None = args.data
+    return default_data_dir() if given is None else given
+
+
+def viewpoint(args: argparse.Namespace) -> Viewpoint:
+    return Viewpoint(SystemClock().wall_ns(), UTC if args.utc else local_zone())
+
+
+def window_of(args: argparse.Namespace, view: Viewpoint) -> Window:
+    """The window asked for. The ways to ask exclude each other."""
+    ways = [f"--{name}" for name, value in _ways(args) if value is not None]
+    if len(ways) > 1:
+        raise usage(f"{' and '.join(ways)} exclude each other", "give one of them")
+    if args.length is not None and args.at is None:
+        raise usage("--for goes with --at", f"for example --at 03:14:07 --for {args.length}")
+    if args.end is not None and args.start is None:
+        raise usage("--to goes with --from", f"for example --from 03:14 --to {args.end}")
+    if args.at is not None:
+        start_ns = parse_time(args.at, view)
+        return Window(start_ns, start_ns + parse_duration(args.length or args.default_for))
+    if args.start is not None:
+        start_ns = parse_time(args.start, view)
+        end_ns = view.now_ns if args.end is None else parse_time(args.end, view, after_ns=start_ns)
+        if end_ns <= start_ns:
+            shown = Window(start_ns, end_ns)
+            raise usage(f"the window {view.show_window(shown)} is empty", "--to comes after --from")
+        return Window(start_ns, end_ns)
+    return Window(view.now_ns - parse_duration(args.last or args.default_last), view.now_ns)
+
+
+def filter_of(args: argparse.Namespace) -> Filter:
+    return Filter(
+        cores=parse_cores(args.core),
+        comms=tuple(args.comm),
+        pids=tuple(args.pid),
+        tids=tuple(args.tid),
+        cgroups=tuple(args.cgroup),
+        modes=tuple(args.mode),
+    )
+
+
+def parse_cores(texts: Sequence[str]) -> tuple[int, ...]:
+    cores: set[int] = set()
+    for part in ",".join(texts).split(",") if texts else ():
+        first, dash, last = part.strip().partition("-")
+        low, high = _core(first), _core(last if dash else first)
+        if low is None or high is None or high < low:
+            raise usage(f"'{part}' is not a core", "write --core 39, --core 0-3,7")
+        cores.update(range(low, high + 1))
+    return tuple(sorted(cores))
+
+
+def open_recording(args: argparse.Namespace) -> Recording:
+    directory = data_dir(args)
+    if not directory.is_dir():
+        todo = "'exhume up' records this node; --data DIR names another place"
+        raise ExhumeError(f"no recording in {directory}", todo=todo)
+    from exhume.store.recording import Recording
+
+    return Recording.open(directory)
+
+
+def need_recorded(spans: Sequence[Span], window: Window, view: Viewpoint) -> None:
+    """An empty answer would look like an idle machine; say what there is instead."""
+    readable = [span for span in spans if span.state != "damaged"]
+    if any(span.window.overlaps(window) for span in readable):
+        return
+    stretches = joined([span.window for span in readable])
+    shown = [view.show_window(stretch) for stretch in stretches[-_SPANS_IN_MESSAGE:]]
+    if len(stretches) > len(shown):
+        shown.insert(0, f"{count(len(stretches) - len(shown), 'earlier stretch', 'earlier ones')}")
+    start, _, end = view.show_window(window).partition(" – ")
+    what = f"nothing recorded between {start} and {end}"
+    if not shown:
+        raise ExhumeError(f"{what}, nor at any other time", todo="'exhume up' records this node")
+    raise ExhumeError(f"{what}; recorded are: {'; '.join(shown)}", todo="ask for one of those")
+
+
+def joined(windows: Sequence[Window], slack_ns: int = 5_000_000_000) -> list[Window]:
+    """Stretches that touch, as one."""
+    found: list[Window] = []
+    for window in sorted(windows):
+        if found and window.start_ns <= found[-1].end_ns + slack_ns:
+            found[-1] = Window(found[-1].start_ns, max(found[-1].end_ns, window.end_ns))
+        else:
+            found.append(window)
+    return found
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def look_of(screen: Console, width: int | None = None) -> Look:
+    colours = screen.color_system in ("truecolor", "256") and not screen.no_color
+    height = screen.height if screen.is_terminal else 60
+    return Look(width=width or screen.width, height=height, colour=colours)
+
+
+def show(screen: Console, renderable: RenderableType, width: int | None = None) -> None:
+    screen.print(renderable, width=width, soft_wrap=False)
+
+
+def print_json(answer: object) -> None:
+    # ASCII only: a name may hold escapes that a terminal would follow.
+    json.dump(jsonable(answer), sys.stdout, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def _ways(args: argparse.Namespace) -> tuple[tuple[str, str | None], ...]:
+    return ("last", args.last), ("at", args.at), ("from", args.start)
+
+
+def _core(text: str) -> int | None:
+    plain = text.isascii() and text.isdigit() and len(text) <= 5
+    return int(text) if plain and int(text) <= _MAX_CORE else None
+
+
+def usage(what: str, todo: str) -> ExhumeError:
+    return ExhumeError(what, todo=todo, exit_code=EXIT_USAGE)

@@ -1,0 +1,135 @@
+"""Which cores were busy when: a map of core × time, by its worst seconds.
+
+One row is a core, one column a stretch of time, and a cell is drawn by its worst second, so that a
+burst of 3 s is still there in a map of 12 h. The mean of the node stands above the worst core: the
+average that looked healthy, next to what it hid. Cells that were not recorded are dots, not zeros.
+A cell at 80 % or more shows a letter for what the core did, unless that was user mode: S system,
+Q softirq, I hardware interrupts, T steal. Below the map: when single cores were full.
+
+Examples:
+  exhume cores                               the last 10 minutes
+  exhume cores --last 12h                    a night at a glance
+  exhume cores --at 03:14:07 --for 1m        second by second
+  exhume cores --last 1h --sort heat --all   every core, the busiest first
+  exhume cores --last 10m --core 36-42       a few of them
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING
+
+from exhume.cli import common
+from exhume.cli.figures import NS
+from exhume.cli.progress import step
+from exhume.cli.render.core_words import CoresAnswer
+from exhume.derive.bursts import Burst, bursts
+from exhume.model.answers import MAP_MODES, CoreMap
+from exhume.model.window import Window
+
+if TYPE_CHECKING:
+    from exhume.store.recording import Recording
+
+ANSWER = CoresAnswer
+JSON_COLUMNS = 120
+
+# Up to here bursts are looked for second by second. In longer windows only around the columns in
+# which a core was full: a map of 12 h by seconds would hold 4 million cells.
+_SECONDS_AT_ONCE = 3_600
+_STRETCHES = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    common.add_data(parser)
+    common.add_window(parser, default="10m", default_for="1m")
+    parser.add_argument("--core", action="append", default=[], metavar="N", help="39, or 0-3,7")
+    parser.add_argument("--sort", choices=("number", "heat"), default="number", help="row order")
+    parser.add_argument("--all", action="store_true", help="every core, also the quiet ones")
+    parser.add_argument("--columns", type=int, metavar="N", help="default: what fits the terminal")
+    common.add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    view = common.viewpoint(args)
+    window = whole_seconds(common.window_of(args, view))
+    screen = common.console()
+    look = common.look_of(screen)
+    columns, cores = _columns(args, look, window), common.parse_cores(args.core)
+    with step("reading the recording"):
+        recording = common.open_recording(args)
+        common.need_recorded(recording.spans(), window, view)
+        answer = ask(recording, window, columns, cores)
+    if args.json:
+        common.print_json(answer)
+    else:
+        from exhume.cli.render.cores import render
+
+        common.show(screen, render(answer, view, look, sort=args.sort, everything=args.all))
+    return 0
+
+
+def ask(
+    recording: Recording, window: Window, columns: int, cores: tuple[int, ...] = ()
+) -> CoresAnswer:
+    from exhume.store import queries
+
+    whole = only(queries.core_map(recording, window, columns), cores)
+    found: list[Burst] = []
+    for stretch in stretches(whole):
+        seconds = max(1, math.ceil(stretch.seconds))
+        found += bursts(only(queries.core_map(recording, stretch, seconds), cores))
+    return CoresAnswer(whole, MAP_MODES, tuple(sorted(found, key=Burst.rank)))
+
+
+def whole_seconds(window: Window) -> Window:
+    """Cells are seconds: a window between them would cut each in two."""
+    start_ns = window.start_ns // NS * NS
+    return Window(start_ns, max(start_ns + NS, -(-window.end_ns // NS) * NS))
+
+
+def stretches(answer: CoreMap) -> list[Window]:
+    """Where to look for bursts second by second, given the map of the whole window."""
+    if answer.window.seconds <= _SECONDS_AT_ONCE:
+        return [answer.window]
+    slack_ns = 60 * NS
+    around: list[Window] = []
+    for burst in bursts(answer):
+        start_ns, end_ns = burst.window.start_ns, burst.window.end_ns
+        last_ns = min(end_ns + slack_ns, start_ns + _SECONDS_AT_ONCE * NS)
+        part = whole_seconds(Window(start_ns - slack_ns, last_ns)).clip(answer.window)
+        if part is not None and not any(part.overlaps(other) for other in around):
+            around.append(part)
+        if len(around) == _STRETCHES:
+            break
+    return around
+
+
+def only(answer: CoreMap, cores: tuple[int, ...]) -> CoreMap:
+    """The rows of these cores; the node's mean stays the mean of all."""
+    if not cores:
+        return answer
+    rows = [row for row, core in enumerate(answer.cores) if core in cores]
+    if not rows:
+        known = f"{min(answer.cores)} to {max(answer.cores)}" if answer.cores else "none"
+        raise common.usage(f"no core {', '.join(map(str, cores))}", f"recorded are cores {known}")
+    return CoreMap(
+        answer.window,
+        answer.column_seconds,
+        tuple(answer.cores[row] for row in rows),
+        answer.worst_percent_of_core[rows],
+        answer.worst_mode[rows],
+        answer.mean_percent_of_core[rows],
+        answer.mode_percent_of_core[:, rows],
+        answer.node_mean_percent_of_machine,
+    )
+
+
+def _columns(args: argparse.Namespace, look: common.Look, window: Window) -> int:
+    from exhume.cli.render.cores import plot_width
+
+    wanted: int | None = args.columns
+    if wanted is not None and wanted < 1:
+        raise common.usage(f"--columns {wanted} is too few", "at least 1")
+    fitting = wanted or (JSON_COLUMNS if args.json else plot_width(look.width))
+    return min(fitting, max(1, math.ceil(window.seconds)))

@@ -1,0 +1,68 @@
+"""Where the time of a window went: the call tree of its samples.
+
+Percentages are of the selection: all non-idle core time in the window and filter. A chain of calls
+that never branches is one line, its frames joined by →. Kernel frames are marked by colour and by
+a trailing ᵏ. Branches below --min-percent are left out, and how much that is, is said.
+
+With --folded: one line a stack, `process;frame;frame count` with counts in samples, as flame graph
+tools read it; nothing is left out.
+
+Examples:
+  exhume flame --at 03:14:02 --for 5s --core 39      the five seconds before the reset
+  exhume flame --last 10m --comm kubelet             one process
+  exhume flame --last 1h --min-percent 5             only the trunk
+  exhume flame --at 03:14:02 --folded > stacks.txt   for other tools
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from exhume.cli import common
+from exhume.cli.progress import step
+from exhume.model.answers import FlameTree
+
+ANSWER = FlameTree
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    common.add_data(parser)
+    common.add_window(parser, default="1m")
+    common.add_filter(parser)
+    parser.add_argument(
+        "--min-percent", type=float, default=1.0, metavar="P", help="leave out thinner branches (1)"
+    )
+    parser.add_argument("--folded", action="store_true", help="folded stacks instead of the tree")
+    parser.add_argument("--width", type=int, metavar="N", help="default: the terminal's")
+    common.add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    view = common.viewpoint(args)
+    window, chosen = common.window_of(args, view), common.filter_of(args)
+    if not 0 <= args.min_percent <= 100:
+        raise common.usage(f"--min-percent {args.min_percent:g}", "from 0 to 100")
+    if args.width is not None and not 40 <= args.width <= 1000:
+        raise common.usage(f"--width {args.width}", "from 40 to 1000")
+    with step("reading the recording"):
+        recording = common.open_recording(args)
+        common.need_recorded(recording.spans(), window, view)
+        from exhume.store import queries
+
+        share = 0.0 if args.folded else args.min_percent / 100
+        answer = queries.flame(recording, window, filter=chosen, min_share=share)
+    if args.json:
+        common.print_json(answer)
+        return 0
+    from exhume.cli.render import flame
+
+    if args.folded:
+        for line in flame.folded(answer):
+            sys.stdout.write(line + "\n")
+        return 0
+    screen = common.console()
+    look = common.look_of(screen, args.width)
+    shown = flame.render(answer, view, look, min_percent=args.min_percent)
+    common.show(screen, shown, look.width)
+    return 0

@@ -1,0 +1,135 @@
+"""The command line: chooses a command, runs it, and turns errors into messages and exit codes.
+
+Exit codes: 64 usage, 65 bad data, 70 internal error, 77 no permission, 130 interrupted; 0, 1 and 2
+are the commands' own answers. `exhume --help` must be quick, so a command's module is imported
+only when it is the one that was asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import NoReturn, Protocol, cast
+
+from exhume import __version__
+from exhume.errors import EXIT_INTERNAL, EXIT_PERMISSION, EXIT_USAGE, ExhumeError
+
+COMMANDS: tuple[tuple[str, str], ...] = (
+    ("status", "What is recorded, since when, what is missing and why, and what it costs."),
+    ("cores", "Which cores were busy when: a map of core × time, by its worst seconds."),
+    ("top", "Who was on the cores in a window, in which functions, against its own baseline."),
+    ("flame", "Where the time of a window went: the call tree of its samples."),
+)
+"""Every command with the first line of its module's docstring; `cli/<name>.py` is the module."""
+
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+class Command(Protocol):
+    """What a command's module offers; its docstring is its help."""
+
+    __doc__: str | None
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a usage error is an error like any other: one message, exit code 64."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ExhumeError(message, todo=f"'{self.prog} --help' shows how", exit_code=EXIT_USAGE)
+
+
+def entry() -> NoReturn:
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: Sequence[str]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that can't show a character shows a ?; it is no reason to fail.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+        return code
+    except ExhumeError as error:
+        return _fail(error.what, error.todo, error.exit_code)
+    except BrokenPipeError:
+        # Who read us has seen enough. Nothing may be flushed into the pipe on the way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return EXIT_BROKEN_PIPE
+    except PermissionError as error:
+        what = f"no permission: {error.filename or error.strerror or error}"
+        return _fail(what, "run it as root, or as the user who records", EXIT_PERMISSION)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        if os.environ.get("EXHUME_DEBUG") == "1":
+            raise
+        what = f"internal error: {type(error).__name__}: {error}"
+        return _fail(what, "EXHUME_DEBUG=1 shows where; please report it", EXIT_INTERNAL)
+
+
+def command_module(name: str) -> Command:
+    return cast(Command, importlib.import_module(f"exhume.cli.{name}"))
+
+
+def build_parser(only: str | None) -> Parser:
+    """The parser of all commands, with the arguments of one."""
+    parser = Parser(
+        prog="exhume",
+        description="A flight recorder for Linux nodes that digs up why a job died.",
+        epilog="'exhume COMMAND --help' explains a command, with examples.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"exhume {__version__}")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    for name, help_line in COMMANDS:
+        command = commands.add_parser(
+            name,
+            help=help_line,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if name == only:
+            module = command_module(name)
+            command.description = module.__doc__
+            module.add_arguments(command)
+    return parser
+
+
+def with_negative_values(argv: Sequence[str]) -> list[str]:
+    """`--from -5m` → `--from=-5m`: argparse would take the time for an option."""
+    joined: list[str] = []
+    for word in argv:
+        if joined and re.match(r"-[0-9]", word) and re.fullmatch(r"--[a-z][a-z-]*", joined[-1]):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _run(argv: Sequence[str]) -> int:
+    chosen = next((word for word in argv if not word.startswith("-")), None)
+    parser = build_parser(chosen)
+    args = parser.parse_args(with_negative_values(argv))
+    if args.command is None:
+        parser.print_help()
+        return EXIT_USAGE
+    return command_module(args.command).run(args)
+
+
+def _fail(what: str, todo: str, exit_code: int) -> int:
+    from exhume.cli.safe import printable
+
+    lines = [printable(line) for line in f"exhume: {what}".splitlines()]
+    lines += [f"  {printable(line)}" for line in todo.splitlines()]
+    print("\n".join(lines), file=sys.stderr)
+    return exit_code

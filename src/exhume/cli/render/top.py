@@ -1,0 +1,173 @@
+"""Core times, processes and frames of a window as tables."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.style import Style
+from rich.text import Text
+
+from exhume.cli.common import Look
+from exhume.cli.figures import NS, count, duration, percent, ranges, times
+from exhume.cli.render.columns import Column, table
+from exhume.cli.safe import printable
+from exhume.cli.times import Viewpoint
+from exhume.model.answers import CoreTimes, Filter, Top, TopFrame, TopProcess
+from exhume.model.stack import FrameKind
+
+CORES_SHOWN = 8
+NOTABLE_TIMES = 3.0
+"""From this many times its baseline on, a figure stands out."""
+
+FRAME_STYLES = {
+    FrameKind.PROCESS: Style(bold=True),
+    FrameKind.USER: Style(color="cyan"),
+    FrameKind.KERNEL: Style(color="yellow"),
+    FrameKind.UNKNOWN: Style(dim=True),
+}
+FRAME_WORDS = {
+    FrameKind.PROCESS: "process",
+    FrameKind.USER: "user",
+    FrameKind.KERNEL: "kernel",
+    FrameKind.UNKNOWN: "unknown",
+}
+_DIM = Style(dim=True)
+_BOLD = Style(bold=True)
+_CORES_NAMED = 3
+
+
+def render(answer: Top, view: Viewpoint, look: Look) -> RenderableType:
+    parts: list[RenderableType] = [_title(answer, view), Text()]
+    if answer.core_times:
+        parts += [*_core_times(answer.core_times, look), Text()]
+    if answer.processes:
+        parts += [*_processes(answer.processes, look), Text()]
+    if answer.frames:
+        parts += [*_frames(answer.frames, look), *_footnotes(answer.frames), Text()]
+    if not answer.samples:
+        parts.append(Text("No samples: the cores were idle, or only counters were recorded."))
+    parts += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
+    while isinstance(parts[-1], Text) and not parts[-1].plain:
+        parts.pop()
+    return Group(*parts)
+
+
+def described(chosen: Filter) -> str:
+    """The filter in words; empty when there is none."""
+    parts = []
+    if chosen.cores:
+        parts.append(f"core{'s' if len(chosen.cores) > 1 else ''} {ranges(chosen.cores)}")
+    for word, names in (
+        ("process", chosen.comms),
+        ("pid", chosen.pids),
+        ("thread", chosen.tids),
+        ("cgroup", chosen.cgroups),
+        ("mode", chosen.modes),
+    ):
+        if names:
+            parts.append(f"{word} {', '.join(printable(str(name)) for name in names)}")
+    return " · ".join(parts)
+
+
+def _title(answer: Top, view: Viewpoint) -> Text:
+    zone = view.zone_name(answer.window.start_ns)
+    title = Text(f"{view.show_window(answer.window)} {zone}", _BOLD)
+    if words := described(answer.filter):
+        title.append(f" · {words}", _BOLD)
+    recorded = duration(round(answer.seconds_recorded * NS))
+    title.append(f" · {count(answer.samples, 'sample')} in {recorded}", _DIM)
+    return title
+
+
+def _core_times(cores: tuple[CoreTimes, ...], look: Look) -> list[Text]:
+    busiest = sorted(cores, key=lambda core: -_known(core.worst_second_percent))[:CORES_SHOWN]
+    title = "core times, % of that core"
+    if len(cores) > len(busiest):
+        title += f" · the {len(busiest)} with the worst second of {len(cores)}"
+    modes = ("user", "system", "softirq", "irq", "steal", "iowait", "idle")
+    columns = [Column("core"), *map(Column, modes), Column("worst second")]
+    rows = []
+    for core in sorted(busiest, key=lambda core: core.core):
+        figures = [getattr(core, f"{mode}_percent") for mode in modes]
+        cells = [Text(percent(value), _DIM if not value else "") for value in figures]
+        worst = Text(percent(core.worst_second_percent), _BOLD)
+        rows.append([Text(str(core.core), _BOLD), *cells, worst])
+    return table(title, columns, rows, look.width)
+
+
+def _processes(rows: tuple[TopProcess, ...], look: Look) -> list[Text]:
+    by_thread = any(row.tid is not None for row in rows)
+    columns = [
+        *map(Column, ("time", "user", "system", "usual", "×")),
+        Column("on cores", right=False),
+        Column("pid"),
+        Column("tid", optional=True),
+        Column("process", right=False, least=10),
+        Column("cgroup", right=False, least=12, optional=True),
+    ]
+    cells = [
+        [
+            Text(percent(row.percent_of_one_core), _BOLD),
+            Text(percent(row.user_percent_of_one_core)),
+            Text(percent(row.system_percent_of_one_core)),
+            Text(percent(row.baseline_percent_of_one_core), _DIM),
+            _times(row.times_baseline, row.baseline_percent_of_one_core),
+            Text(_cores(row.cores)),
+            Text(str(row.pid)),
+            Text("" if row.tid is None else str(row.tid)),
+            Text(printable(row.comm), _BOLD),
+            Text(printable(row.cgroup), _DIM),
+        ]
+        for row in rows
+    ]
+    title = f"{'threads' if by_thread else 'processes'}, % of one core"
+    return table(title, columns, cells, look.width)
+
+
+def _frames(rows: tuple[TopFrame, ...], look: Look) -> list[Text]:
+    columns = [
+        *map(Column, ("incl.", "self", "core", "usual", "×")),
+        Column("in", right=False),
+        Column("frame", right=False, least=16),
+        Column("module", right=False, least=8, optional=True),
+    ]
+    cells = []
+    for row in rows:
+        style = FRAME_STYLES[row.frame.kind]
+        name = Text("⚠ " if row.interrupts_were_off else "", Style(color="red", bold=True))
+        cells.append(
+            [
+                Text(percent(row.inclusive_percent_of_selection), _BOLD),
+                Text(percent(row.self_percent_of_selection)),
+                Text(percent(row.inclusive_percent_of_one_core)),
+                Text(percent(row.baseline_percent_of_one_core), _DIM),
+                _times(row.times_baseline, row.baseline_percent_of_one_core),
+                Text(FRAME_WORDS[row.frame.kind], style),
+                name.append(printable(row.frame.name), style),
+                Text(printable(row.frame.module), _DIM),
+            ]
+        )
+    title = "frames, incl. and self in % of the selection, core and usual in % of one core"
+    return table(title, columns, cells, look.width)
+
+
+def _footnotes(rows: tuple[TopFrame, ...]) -> list[Text]:
+    if not any(row.interrupts_were_off for row in rows):
+        return []
+    text = "⚠ interrupts were off before here: the time belongs to its caller (exhume flame)"
+    return [Text(text, _DIM)]
+
+
+def _times(value: float | None, baseline: float | None) -> Text:
+    notable = baseline == 0 or (value is not None and value >= NOTABLE_TIMES)
+    return Text(times(value, baseline), Style(color="red", bold=True) if notable else _DIM)
+
+
+def _cores(cores: tuple[int, ...]) -> str:
+    named = ", ".join(map(str, cores[:_CORES_NAMED]))
+    return f"{named} +{len(cores) - _CORES_NAMED}" if len(cores) > _CORES_NAMED else named
+
+
+def _known(value: float) -> float:
+    return -1.0 if math.isnan(value) else value

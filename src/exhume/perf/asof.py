@@ -1,0 +1,70 @@
+"""What held at that time: joins of events with the last statement before them, whole columns at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from exhume.model.arrays import I64
+
+UNKNOWN = -1
+
+
+def last_before(key: I64, position: I64, asked_key: I64, asked_position: I64) -> I64:
+    """For each question, the row with the same key and the greatest position not after it; or -1.
+
+    Of rows at one position the last in order counts.
+    """
+    rows, questions = len(key), len(asked_key)
+    if not rows or not questions:
+        return np.full(questions, UNKNOWN, np.int64)
+    keys = np.concatenate([key, asked_key])
+    positions = np.concatenate([position, asked_position])
+    is_question = np.zeros(rows + questions, np.int8)
+    is_question[rows:] = 1
+    # lexsort is stable: equal rows stay in order, and questions come after the rows they equal.
+    order = np.lexsort((is_question, positions, keys))
+    running = np.maximum.accumulate(np.where(order < rows, np.arange(len(order)), -1))
+    found = np.empty(questions, np.int64)
+    asked = order >= rows
+    found[order[asked] - rows] = running[asked]
+    row = np.where(found >= 0, order[np.maximum(found, 0)], UNKNOWN)
+    same = (row >= 0) & (key[np.maximum(row, 0)] == asked_key)
+    return np.where(same, row, UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """From this time on, this key (a thread or process id) has this value."""
+
+    time: I64
+    key: I64
+    value: I64
+
+    def at(self, key: I64, time: I64) -> I64:
+        row = last_before(self.key, self.time, key, time)
+        return np.where(row >= 0, self.value[np.maximum(row, 0)], UNKNOWN)
+
+
+def with_inheritance(said: Statement, fork_time: I64, child: I64, parent: I64, rounds: int = 4) -> Statement:
+    """A child has what its parent had when it was forked, until something is said of itself.
+
+    Each round reaches one generation further; longer chains without a word of their own are rare.
+    """
+    current = said
+    for _ in range(rounds):
+        inherited = current.at(parent, fork_time)
+        known = inherited != UNKNOWN
+        current = Statement(
+            # Forks first: what is said of a child at the very time of its fork overrides.
+            np.concatenate([fork_time[known], said.time]),
+            np.concatenate([child[known], said.key]),
+            np.concatenate([inherited[known], said.value]),
+        )
+        if known.all():
+            break
+    return current
+
+
+NOTHING_SAID = Statement(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))

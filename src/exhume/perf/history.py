@@ -1,0 +1,186 @@
+"""Who was who when: names, address spaces and cgroups of threads over a stretch of time.
+
+Grown from the side band one chunk at a time, and cut back to what is still alive after each, so
+that its size follows the machine and not the length of the recording.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exhume.model.arrays import I32, I64, U8, U64, Bool
+from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement, last_before, with_inheritance
+from exhume.perf.records import Comms, Forks, Mappings, concat
+
+BEFORE_ALL = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True)
+class SideBand:
+    """What became known about processes in one chunk of time."""
+
+    comms: Comms
+    forks: Forks
+    exits: Forks
+    mappings: Mappings
+    parent_pid: Statement
+    """Of process ids."""
+    cgroup: Statement
+    """Of process ids; the values are numbers of the caller's own table."""
+    scanned: Statement
+    """Of process ids that a scan of /proc found: their mappings hold from then on (value unused)."""
+
+
+@dataclass
+class _Maps:
+    space: I64 = field(default_factory=lambda: np.empty(0, np.int64))
+    start: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+    end: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+    offset: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+    file: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def extend(self, space: I64, mappings: Mappings) -> None:
+        self.space = np.concatenate([self.space, space])
+        self.start = np.concatenate([self.start, mappings.start])
+        self.end = np.concatenate([self.end, mappings.start + mappings.length])
+        self.offset = np.concatenate([self.offset, mappings.file_offset])
+        self.file = np.concatenate([self.file, mappings.file_hash])
+
+    def keep(self, rows: Bool) -> None:
+        self.space, self.start, self.end = self.space[rows], self.start[rows], self.end[rows]
+        self.offset, self.file = self.offset[rows], self.file[rows]
+
+
+class History:
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        """Thread names by number."""
+        self._name_numbers: dict[bytes, int] = {}
+        self._comm = NOTHING_SAID
+        self._space = NOTHING_SAID
+        self._cgroup = NOTHING_SAID
+        self._parent = NOTHING_SAID
+        self._maps = _Maps()
+        self._spaces = 0
+        self._scanned: I64 = np.empty(0, np.int64)
+        """Times of scans: what holds from then on may have begun long before."""
+        self.space_pid: dict[int, int] = {}
+        """Address space → the process that made it."""
+
+    def learn(self, side: SideBand) -> None:
+        forks = side.forks
+        tid, ptid = forks.tid.astype(np.int64), forks.parent_tid.astype(np.int64)
+        is_process = forks.pid != forks.parent_pid
+        born, pid, ppid = (
+            forks.time[is_process],
+            forks.pid[is_process].astype(np.int64),
+            forks.parent_pid[is_process].astype(np.int64),
+        )
+        comms = side.comms
+        named = Statement(comms.time, comms.tid.astype(np.int64), self._numbers(comms.comm))
+        self._comm = with_inheritance(concat([self._comm, named], NOTHING_SAID), forks.time, tid, ptid)
+        self._parent = concat([self._parent, side.parent_pid, Statement(born, pid, ppid)], NOTHING_SAID)
+        self._cgroup = with_inheritance(concat([self._cgroup, side.cgroup], NOTHING_SAID), born, pid, ppid)
+        started = Statement(
+            np.concatenate([side.scanned.time, comms.time[comms.is_exec]]),
+            np.concatenate([side.scanned.key, comms.pid[comms.is_exec].astype(np.int64)]),
+            self._new_spaces(len(side.scanned.key) + int(comms.is_exec.sum())),
+        )
+        self._remember(started)
+        self._scanned = np.union1d(self._scanned, side.scanned.time)
+        self._space = with_inheritance(concat([self._space, started], NOTHING_SAID), born, pid, ppid)
+        self._learn_mappings(side.mappings)
+
+    def _learn_mappings(self, mappings: Mappings) -> None:
+        pid = mappings.pid.astype(np.int64)
+        space = self._space.at(pid, mappings.time)
+        lost = np.unique(pid[space == UNKNOWN])
+        if len(lost):
+            # Neither scan, fork nor exec was seen (records were lost): one space for all it had.
+            orphans = Statement(
+                np.full(len(lost), BEFORE_ALL, np.int64), lost, self._new_spaces(len(lost))
+            )
+            self._remember(orphans)
+            self._space = concat([orphans, self._space], NOTHING_SAID)
+            space = self._space.at(pid, mappings.time)
+        self._maps.extend(space, mappings)
+
+    def _new_spaces(self, count: int) -> I64:
+        self._spaces += count
+        return np.arange(self._spaces - count, self._spaces)
+
+    def _remember(self, started: Statement) -> None:
+        self.space_pid.update(zip(started.value.tolist(), started.key.tolist(), strict=True))
+
+    def _numbers(self, comm: U8) -> I64:
+        unique, inverse = np.unique(np.ascontiguousarray(comm).view("V16").reshape(-1), return_inverse=True)
+        numbers = np.empty(len(unique), np.int64)
+        for index, name in enumerate(unique):
+            text = name.tobytes().rstrip(b"\0")
+            number = self._name_numbers.get(text)
+            if number is None:
+                number = self._name_numbers[text] = len(self.names)
+                self.names.append(text.decode("utf-8", "replace"))
+            numbers[index] = number
+        return numbers[inverse]
+
+    def name(self, tid: I32, time: I64) -> I64:
+        return self._comm.at(tid.astype(np.int64), time)
+
+    def space(self, pid: I32, time: I64) -> I64:
+        return self._space.at(pid.astype(np.int64), time)
+
+    def since(self, pid: I32, time: I64) -> I64:
+        """When the process last forked off or started a program; UNKNOWN where that was before us."""
+        row = last_before(self._space.key, self._space.time, pid.astype(np.int64), time)
+        began = self._space.time[np.maximum(row, 0)] if len(self._space.time) else np.zeros(len(row), np.int64)
+        was_seen = (row >= 0) & (began != BEFORE_ALL)
+        if len(self._scanned):
+            was_seen &= ~np.isin(began, self._scanned)
+        return np.where(was_seen, began, UNKNOWN)
+
+    def cgroup(self, pid: I32, time: I64) -> I64:
+        return self._cgroup.at(pid.astype(np.int64), time)
+
+    def parent_pid(self, pid: I32, time: I64) -> I64:
+        return self._parent.at(pid.astype(np.int64), time)
+
+    def mapping(self, space: I64, address: U64) -> tuple[U64, U64]:
+        """The mapped file (its hash, 0 for none) and the offset in it at each address."""
+        maps = self._maps
+        # User addresses fit 63 bits; what does not is garbage and finds nothing.
+        row = last_before(maps.space, maps.start.astype(np.int64), space, address.astype(np.int64))
+        at = np.maximum(row, 0)
+        if not len(maps.space):
+            return np.zeros(len(address), np.uint64), address
+        inside = (row >= 0) & (address < maps.end[at])
+        offset = address - maps.start[at] + maps.offset[at]
+        return np.where(inside, maps.file[at], np.uint64(0)), np.where(inside, offset, address)
+
+    def forget_dead(self, exits: Forks) -> None:
+        """Keep the last word on each thread and process that is still there."""
+        dead_tids = exits.tid.astype(np.int64)
+        dead_pids = exits.pid[exits.pid == exits.tid].astype(np.int64)
+        last_exit = exits.time[exits.pid == exits.tid]
+        self._comm = _latest(self._comm, dead_tids, exits.time)
+        self._space = _latest(self._space, dead_pids, last_exit)
+        self._cgroup = _latest(self._cgroup, dead_pids, last_exit)
+        self._parent = _latest(self._parent, dead_pids, last_exit)
+        alive = np.unique(self._space.value)
+        self._maps.keep(np.isin(self._maps.space, alive))
+        living = set(alive.tolist())
+        self.space_pid = {space: pid for space, pid in self.space_pid.items() if space in living}
+
+
+def _latest(said: Statement, dead: I64, died: I64) -> Statement:
+    """The newest statement of each key, unless the key's death came after it."""
+    order = np.lexsort((said.time, said.key))
+    key = said.key[order]
+    is_last = np.ones(len(key), np.bool_)
+    is_last[:-1] = key[1:] != key[:-1]
+    rows = order[is_last]
+    death = Statement(died, dead, died).at(said.key[rows], np.full(len(rows), np.iinfo(np.int64).max))
+    rows = rows[(death == UNKNOWN) | (death < said.time[rows])]
+    return Statement(said.time[rows], said.key[rows], said.value[rows])

@@ -1,0 +1,222 @@
+"""Raw symbols from any reader → one `SymbolTable`: ordered, one name an address, all sized."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+import numpy as np
+
+from exhume.model.arrays import I64, U8, U16, U32, U64, Bool
+from exhume.perf.symbols.table import NOWHERE, LoadSegment, SymbolTable
+
+MAX_SYMBOLS = 2_000_000
+MAX_NAMES_BYTES = 64 << 20
+MAX_NAME_BYTES = 4096
+
+# `Symbols.rank`: of several names for one address the lowest wins.
+GLOBAL, WEAK, LOCAL = 0, 1, 2
+NOTYPE = 4
+"""Added to the binding of a label that does not say it is a function."""
+UNKNOWN_SIZE_BYTES = 4096
+"""How far a symbol without a size may reach where nothing else says."""
+_CHUNK_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """What a reader found, in any order, with names where they lie: nothing is copied yet."""
+
+    start: U64
+    size: U64
+    """0 where not known: the symbol then extends to the next, but not beyond `limit`."""
+    limit: U64
+    """The end of what it lies in (section, segment)."""
+    rank: U8
+    name_start: I64
+    name_end: I64
+    blob: bytes
+    module: U16 | None = None
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def where(self, mask: Bool) -> Symbols:
+        return replace(
+            self,
+            start=self.start[mask],
+            size=self.size[mask],
+            limit=self.limit[mask],
+            rank=self.rank[mask],
+            name_start=self.name_start[mask],
+            name_end=self.name_end[mask],
+            module=None if self.module is None else self.module[mask],
+        )
+
+
+def build(
+    pieces: Sequence[Symbols],
+    load_segments: Sequence[LoadSegment] = (),
+    modules: Sequence[str] = ("",),
+) -> SymbolTable:
+    """Earlier pieces win where two names are equally good."""
+    pieces = list(_bounded(pieces))
+    count = sum(map(len, pieces))
+    if not count:
+        none = np.zeros(0, np.uint64)
+        empty = (none, none, np.zeros(1, np.uint32), b"", np.zeros(0, np.uint16))
+        return SymbolTable(*empty, tuple(modules), tuple(load_segments))
+    start = np.concatenate([p.start for p in pieces])
+    size = np.concatenate([p.size for p in pieces])
+    limit = np.concatenate([p.limit for p in pieces])
+    order = np.argsort(start, kind="stable")
+    rows, group = _one_per_start(start, _preference(pieces, size), order)
+    # Aliases of different length: the code belongs to that start up to the longest end.
+    longest = np.maximum.reduceat(size[order], group)
+    keep = ~_labels_inside_functions(start[rows], longest)
+    rows, longest = rows[keep], longest[keep]
+    names, name_offset = _gather(pieces, rows)
+    return SymbolTable(
+        start=start[rows],
+        end=_ends(start[rows], longest, limit[rows]),
+        name_offset=name_offset,
+        names=names,
+        module=np.concatenate([_modules_of(p) for p in pieces])[rows],
+        modules=tuple(modules),
+        load_segments=tuple(load_segments),
+    )
+
+
+def raw(table: SymbolTable) -> Symbols:
+    """A finished table as one of the pieces of another."""
+    count = len(table)
+    return Symbols(
+        start=table.start,
+        size=table.end - table.start,
+        limit=table.end,
+        rank=np.zeros(count, np.uint8),
+        name_start=table.name_offset[:-1].astype(np.int64),
+        name_end=table.name_offset[1:].astype(np.int64),
+        blob=table.names,
+        module=table.module,
+    )
+
+
+def of_rows(
+    rows: Sequence[tuple[int, int, str]], rank: int = GLOBAL, module: U16 | None = None
+) -> Symbols:
+    """Symbols from (start, size, name), for readers whose input is small text."""
+    encoded = [name.encode("utf-8", "replace")[:MAX_NAME_BYTES] for _, _, name in rows]
+    ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    start = np.array([row[0] for row in rows], np.uint64)
+    size = np.array([row[1] for row in rows], np.uint64)
+    return Symbols(
+        start=start,
+        size=size,
+        limit=start + np.maximum(size, np.uint64(UNKNOWN_SIZE_BYTES)),
+        rank=np.full(len(rows), rank, np.uint8),
+        name_start=ends - np.array([len(name) for name in encoded], np.int64),
+        name_end=ends,
+        blob=b"".join(encoded),
+        module=module,
+    )
+
+
+def _bounded(pieces: Sequence[Symbols]) -> Iterator[Symbols]:
+    """Nobody's file may cost more than these; what is beyond is left unnamed."""
+    left, bytes_left = MAX_SYMBOLS, MAX_NAMES_BYTES
+    for piece in pieces:
+        within = np.cumsum(piece.name_end - piece.name_start) <= bytes_left
+        fits = min(left, int(np.count_nonzero(within)))
+        kept = piece if fits == len(piece) else piece.where(np.arange(len(piece)) < fits)
+        left -= fits
+        bytes_left -= int((kept.name_end - kept.name_start).sum())
+        if fits:
+            yield kept
+
+
+def _preference(pieces: Sequence[Symbols], size: U64) -> U8:
+    """Lower is better: a size, then a function's type, then its binding, then a public name."""
+    rank = np.concatenate([p.rank for p in pieces])
+    underscores = np.concatenate([_leading_underscores(p) for p in pieces])
+    unsized = (size == 0).astype(np.uint8)
+    preference: U8 = (unsized << 5) | (rank << 2) | underscores
+    return preference
+
+
+def _leading_underscores(piece: Symbols) -> U8:
+    """0, 1 or 2: `malloc` rather than `__libc_malloc`."""
+    blob: U8 = np.frombuffer(piece.blob, np.uint8)
+    if not len(blob):
+        return np.zeros(len(piece), np.uint8)
+    one = blob[np.minimum(piece.name_start, len(blob) - 1)] == ord("_")
+    two = one & (blob[np.minimum(piece.name_start + 1, len(blob) - 1)] == ord("_"))
+    underscores: U8 = one.astype(np.uint8) + two.astype(np.uint8)
+    return underscores
+
+
+def _one_per_start(start: U64, preference: U8, order: I64) -> tuple[I64, I64]:
+    """For each distinct start the row of the best symbol, and where its group begins in `order`."""
+    ordered = start[order]
+    group = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    # The row number makes ties go to the earlier symbol, whatever the sort did.
+    key = (preference[order].astype(np.int64) << 32) | order
+    return np.minimum.reduceat(key, group) & 0xFFFF_FFFF, group
+
+
+def _labels_inside_functions(start: U64, size: U64) -> Bool:
+    """Unsized labels within a sized function are its parts (loops of assembler), not functions."""
+    ends = np.where(size > 0, _add(start, size), np.uint64(0))
+    reach = np.maximum.accumulate(ends)
+    before = np.concatenate((np.zeros(1, np.uint64), reach[:-1]))
+    inside: Bool = (size == 0) & (start < before)
+    return inside
+
+
+def _ends(start: U64, size: U64, limit: U64) -> U64:
+    following = np.concatenate((start[1:], limit[-1:]))
+    extended = np.where(limit > start, np.minimum(following, limit), following)
+    return np.where(size > 0, _add(start, size), np.maximum(extended, start))
+
+
+def _add(start: U64, size: U64) -> U64:
+    """Without wrapping around: a hostile size must not end before its start."""
+    end: U64 = start + np.minimum(size, NOWHERE - start)
+    return end
+
+
+def _modules_of(piece: Symbols) -> U16:
+    return np.zeros(len(piece), np.uint16) if piece.module is None else piece.module
+
+
+def _gather(pieces: Sequence[Symbols], rows: I64) -> tuple[bytes, U32]:
+    """The names of the chosen rows, one after the other, in the order of the rows.
+
+    Slices of the blobs, joined a few MiB at a time: to pick single bytes with numpy takes 16 bytes
+    of indexes for each.
+    """
+    piece_of = np.searchsorted(np.cumsum([len(p) for p in pieces]), rows, "right")
+    begin = np.concatenate([p.name_start for p in pieces])[rows]
+    end = np.concatenate([p.name_end for p in pieces])[rows]
+    end = np.minimum(end, begin + MAX_NAME_BYTES)
+    offsets = np.concatenate(([0], np.cumsum(end - begin)))
+    gathered = io.BytesIO()  # hands its buffer over without a second copy
+    for low in range(0, len(rows), _CHUNK_ROWS):
+        chunk = slice(low, low + _CHUNK_ROWS)
+        parts = [b""] * len(rows[chunk])
+        for index, piece in enumerate(pieces):
+            mine = np.flatnonzero(piece_of[chunk] == index)
+            if not len(mine):
+                continue
+            slices = map(slice, begin[chunk][mine].tolist(), end[chunk][mine].tolist())
+            # The second, empty slice keeps itemgetter returning a tuple where there is one name.
+            names = itemgetter(*slices, slice(0))(piece.blob)
+            if len(mine) == len(parts):
+                parts = list(names)
+                break
+            for at, name in zip(mine.tolist(), names, strict=False):
+                parts[at] = name
+        gathered.write(b"".join(parts))
+    return gathered.getvalue(), offsets.astype(np.uint32)

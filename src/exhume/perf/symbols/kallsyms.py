@@ -1,0 +1,173 @@
+"""/proc/kallsyms: where the kernel's functions are, those of its modules and BPF programs too.
+
+    ffffffff81000000 T _stext
+    ffffffffc0201000 t nf_hook_slow\t[netfilter]
+
+200,000 lines; parsed as columns of the whole text. The `modules` of the table hold the names in
+brackets. Nothing here says how long a function is: it extends to the next symbol of any kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from exhume.errors import ParseError
+from exhume.host import Host, read_bytes
+from exhume.model.arrays import I64, U8, U16, U64, Bool
+from exhume.perf.symbols.build import GLOBAL, LOCAL, WEAK, Symbols, build, of_rows, raw
+from exhume.perf.symbols.table import SymbolTable
+
+Ksymbol: TypeAlias = tuple[int, int, str, str]
+"""Address, length in bytes, name, module: what a KSYMBOL record says."""
+
+BPF = "bpf"
+HIDDEN = "addresses are hidden (kernel.kptr_restrict): the kernel's names need CAP_SYSLOG"
+_MAX_MODULES = 1 << 16
+_NEWLINE, _SPACE, _TAB = 10, 32, 9
+# Where no symbol follows: the rest of the page, as perf has it.
+_LAST_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Kallsyms:
+    table: SymbolTable | None
+    reason: str
+    """Why there is no table; empty where there is one."""
+
+
+def read(host: Host) -> Kallsyms:
+    try:
+        data = read_bytes(host.proc / "kallsyms")
+    except PermissionError:
+        return Kallsyms(None, HIDDEN)
+    if data is None:
+        return Kallsyms(None, "this kernel has no kallsyms (CONFIG_KALLSYMS)")
+    return parse(data, str(host.proc / "kallsyms"))
+
+
+def parse(data: bytes, path: str = "kallsyms") -> Kallsyms:
+    """Pure. ParseError with the line where one isn't `address type name [module]`."""
+    if data.isspace() or not data:
+        return Kallsyms(None, "kallsyms is empty")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    text: U8 = np.frombuffer(data, np.uint8)
+    line_end = np.flatnonzero(text == _NEWLINE)
+    line = np.concatenate((np.zeros(1, np.int64), line_end[:-1] + 1))
+    digits = data.find(b" ")
+    address = _addresses(text, line, line_end, digits, path)
+    if not address.any():
+        return Kallsyms(None, HIDDEN)
+    kind = text[line + digits + 1]
+    is_text = np.isin(kind, np.frombuffer(b"tTwW", np.uint8))
+    name = line + digits + 3
+    name_end, module, modules = _modules(data, text, name, line_end, is_text, path)
+    limit = _next_address(address)
+    rank = np.select([kind == ord("T"), (kind == ord("w")) | (kind == ord("W"))], [GLOBAL, WEAK])
+    rank = np.where(kind == ord("t"), LOCAL, rank).astype(np.uint8)
+    keep = is_text & (name_end > name) & (address > 0)
+    functions = Symbols(
+        start=address[keep],
+        size=np.zeros(int(keep.sum()), np.uint64),
+        limit=limit[keep],
+        rank=rank[keep],
+        name_start=name[keep],
+        name_end=name_end[keep],
+        blob=data,
+        module=module[keep],
+    )
+    return Kallsyms(build([functions], modules=modules), "")
+
+
+def with_extra(table: SymbolTable, extra: Sequence[Ksymbol]) -> SymbolTable:
+    """The table with symbols that came later; they win over what they overlap of [bpf].
+
+    BPF programs come and go, and the place of one is given to the next.
+    """
+    if not extra:
+        return table
+    modules = list(table.modules)
+    for name in dict.fromkeys(module for *_, module in extra):
+        if name not in modules and len(modules) < _MAX_MODULES:
+            modules.append(name)
+    index = {name: at for at, name in enumerate(modules)}
+    rows = [(address, length, name) for address, length, name, _ in extra]
+    module = np.array([index.get(module, 0) for *_, module in extra], np.uint16)
+    # The last of several at one address is the one that is there now; `build` takes the first.
+    late = of_rows(rows[::-1], module=module[::-1])
+    early = raw(table)
+    if BPF in table.modules:
+        is_bpf = table.module == table.modules.index(BPF)
+        early = early.where(~(is_bpf & _overlapped(table, rows)))
+    return build([late, early], table.load_segments, modules)
+
+
+def _overlapped(table: SymbolTable, rows: Sequence[tuple[int, int, str]]) -> Bool:
+    hit = np.zeros(len(table), np.bool_)
+    for address, length, _ in rows:
+        low = np.searchsorted(table.end, np.uint64(address), "right")
+        high = np.searchsorted(table.start, np.uint64(address + max(length, 1)), "left")
+        hit[low:high] = True
+    return hit
+
+
+def _addresses(text: U8, line: I64, line_end: I64, digits: int, path: str) -> U64:
+    """The first column. All lines have as many digits: 16, or 8 on a 32-bit kernel."""
+    if digits not in (8, 16):
+        raise ParseError(path, 1, "`address type name`")
+    sound = line_end - line >= digits + 3
+    at = np.where(sound, line, 0)
+    sound &= (text[at + digits] == _SPACE) & (text[at + digits + 2] == _SPACE)
+    address = np.zeros(len(line), np.uint64)
+    for digit in range(digits):
+        value = _HEX[text[at + digit]]
+        sound &= value < 16
+        address = (address << np.uint64(4)) | value
+    if not sound.all():
+        raise ParseError(path, int(np.argmin(sound)) + 1, "`address type name`")
+    return address
+
+
+def _next_address(address: U64) -> U64:
+    """The next higher address of any symbol: data behind the last function ends it too."""
+    ordered = np.sort(address)
+    at = np.searchsorted(ordered, address, "right")
+    ends = np.append(ordered, ordered[-1] + np.uint64(_LAST_BYTES))
+    return np.asarray(ends[at], np.uint64)
+
+
+def _modules(
+    data: bytes, text: U8, name: I64, line_end: I64, is_text: Bool, path: str
+) -> tuple[I64, U16, list[str]]:
+    """End of each name, and which module it belongs to."""
+    name_end = line_end.copy()
+    module = np.zeros(len(name), np.uint16)
+    tabs = np.flatnonzero(text == _TAB)
+    rows = np.searchsorted(line_end, tabs)
+    rows, first = np.unique(rows, return_index=True)
+    tabs = tabs[first]
+    inside = (tabs >= name[rows]) & is_text[rows]
+    rows, tabs = rows[inside], tabs[inside]
+    name_end[rows] = tabs
+    # Behind the tab: `[module]`.
+    found = map(data.__getitem__, map(slice, (tabs + 2).tolist(), (line_end[rows] - 1).tolist()))
+    index: dict[bytes, int] = {b"": 0}
+    module[rows] = [index.setdefault(name, len(index)) & 0xFFFF for name in found]
+    if len(index) > _MAX_MODULES:
+        raise ParseError(path, "the names in brackets", f"at most {_MAX_MODULES} modules")
+    # A newline would tear the list of modules apart when it is stored; the text has none in a line.
+    return name_end, module, [name.decode("utf-8", "replace") for name in index]
+
+
+def _hex_values() -> U64:
+    values = np.full(256, 16, np.uint64)
+    for digit in range(16):
+        values[ord(f"{digit:x}")] = values[ord(f"{digit:X}")] = digit
+    return values
+
+
+_HEX = _hex_values()

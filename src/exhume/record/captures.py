@@ -1,0 +1,93 @@
+"""Which mapped files still need their symbol table read, while the process that maps them lives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from exhume.derive.kernel_frames import IDLE_LOOP
+from exhume.host import Host
+from exhume.perf.records import Mappings
+from exhume.perf.symbols import kallsyms
+from exhume.perf.symbols.cache import path_of, prune_cache
+from exhume.perf.symbols.capture import capture
+from exhume.perf.symbols.mapped import MappedFile
+from exhume.store.symbols import kernel_key
+
+MAX_TRIES = 20
+"""A crash-looper that is gone before we look gets as many chances; then it stays module+offset."""
+BATCH = 64
+CACHE_BYTES = 256 << 20
+
+
+@dataclass(slots=True)
+class Captures:
+    folder: Path
+    _done: set[str] = field(default_factory=set)
+    _waiting: dict[str, MappedFile] = field(default_factory=dict)
+    _tries: dict[str, int] = field(default_factory=dict)
+    _missing_hashes: dict[int, tuple[str, bytes, str]] = field(default_factory=dict)
+    """Files that could not be read yet: mapped again, they are tried again."""
+
+    def want(self, file: MappedFile, hash_: int | None = None) -> None:
+        if not file.key or file.key in self._done or file.key in self._waiting:
+            return
+        if path_of(self.folder, file.key).exists():
+            self._done.add(file.key)
+            return
+        self._waiting[file.key] = file
+        if hash_ is not None:
+            self._missing_hashes[hash_] = (file.key, file.build_id or b"", file.path)
+
+    def seen_again(self, mappings: Mappings) -> None:
+        """Another process maps a file that we failed to read: a new chance."""
+        if not self._missing_hashes or not len(mappings.file_hash):
+            return
+        wanted = np.fromiter(self._missing_hashes, np.uint64, len(self._missing_hashes))
+        for row in np.flatnonzero(np.isin(mappings.file_hash, wanted)).tolist():
+            key, build_id, path = self._missing_hashes[int(mappings.file_hash[row])]
+            start = int(mappings.start[row])
+            if key not in self._done and self._tries.get(key, 0) < MAX_TRIES:
+                end = start + int(mappings.length[row])
+                self._waiting[key] = MappedFile(key, build_id or None, path, int(mappings.pid[row]), start, end)
+
+    def next_batch(self) -> list[MappedFile]:
+        batch = [self._waiting.pop(key) for key in list(self._waiting)[:BATCH]]
+        for file in batch:
+            self._tries[file.key] = self._tries.get(file.key, 0) + 1
+        return batch
+
+    def finished(self, result: bytes) -> None:
+        """Takes what `run_batch` returned."""
+        found: list[str] = json.loads(result) if result else []
+        self._done.update(found)
+        self._missing_hashes = {h: v for h, v in self._missing_hashes.items() if v[0] not in self._done}
+
+    @property
+    def failed_count(self) -> int:
+        return sum(1 for key, tries in self._tries.items() if tries and key not in self._done)
+
+
+def run_batch(host: Host, files: Iterable[MappedFile], folder: Path) -> bytes:
+    """In a child: read the tables of these files. The keys of those that were read."""
+    settled = [file.key for file in files if capture(host, file, folder).stored]
+    prune_cache(folder, CACHE_BYTES)
+    return json.dumps(settled).encode()
+
+
+def run_kernel(host: Host, folder: Path) -> bytes:
+    """In a child: save the kernel's symbols; returns where its idle loop lies, or why nobody knows."""
+    answer = kallsyms.read(host)
+    table = answer.table
+    if table is None:
+        return json.dumps({"problem": answer.reason}).encode()
+    table.save(path_of(folder, kernel_key(host.boot_id())))
+    names = [table.name(index) for index in range(len(table))]
+    ranges = [
+        (int(table.start[i]), int(table.end[i])) for i, name in enumerate(names) if name in IDLE_LOOP
+    ]
+    return json.dumps({"idle": ranges}).encode()

@@ -1,0 +1,91 @@
+"""The head log that is being written: opened anew every ten minutes, and kept within the disk."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from exhume.errors import EXIT_PERMISSION, ExhumeError
+from exhume.model.clock import ClockPair
+from exhume.model.sample import Stretch
+from exhume.model.segment import Origin
+from exhume.store.columns import Columns
+from exhume.store.headlog import SUFFIX, FrameKind, HeadWriter
+from exhume.store.layout import segment_name
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+MakeRoom = Callable[[int], bool]
+
+
+class Head:
+    """Frames go to the current file. A full disk first costs the oldest, then this second, never us."""
+
+    def __init__(self, folder: Path, origin: Origin, make_room: MakeRoom) -> None:
+        self._folder = folder
+        self._origin = origin
+        self._make_room = make_room
+        self._writer: HeadWriter | None = None
+        self.written_bytes = 0
+        self.dropped_frames = 0
+
+    @property
+    def name(self) -> str:
+        """Of the file being written, which nobody else may close; empty before the first."""
+        return self._writer.path.name if self._writer is not None else ""
+
+    def rotate(self, pair: ClockPair, stretch: Stretch) -> None:
+        """Start a file that can be read by itself. Where none can be made, go on with the old one."""
+        name = segment_name(pair.wall_ns, self._origin.boot_id, pair.monotonic_ns) + SUFFIX
+        try:
+            writer = HeadWriter(self._folder / name)
+        except OSError as error:
+            if self._writer is not None and error.errno in _NO_ROOM:
+                return
+            raise ExhumeError(
+                f"cannot write to {self._folder}: {error.strerror}",
+                todo="give --data a directory on a local disk that you may write to",
+                exit_code=EXIT_PERMISSION,
+            ) from error
+        self.close()
+        self._writer = writer
+        self._write_value(FrameKind.ORIGIN, pair.monotonic_ns, asdict(self._origin))
+        self.write_pair(pair)
+        self.write_stretch(stretch)
+
+    def write_pair(self, pair: ClockPair) -> None:
+        self._write_value(FrameKind.CLOCK, pair.monotonic_ns, asdict(pair))
+
+    def write_stretch(self, stretch: Stretch) -> None:
+        self._write_value(FrameKind.STRETCH, stretch.start_ns, asdict(stretch))
+
+    def _write_value(self, kind: FrameKind, time_ns: int, values: dict[str, object]) -> None:
+        self.write(kind, time_ns, time_ns, Columns({}, values))
+
+    def write(self, kind: FrameKind, start_ns: int, end_ns: int, columns: Columns) -> None:
+        writer = self._current()
+        self._try(lambda: writer.write(kind, start_ns, end_ns, columns))
+
+    def write_packed(self, kind: FrameKind, start_ns: int, end_ns: int, payload: bytes) -> None:
+        writer = self._current()
+        self._try(lambda: writer.write_packed(kind, start_ns, end_ns, payload))
+
+    def _current(self) -> HeadWriter:
+        assert self._writer is not None, "rotate() comes first"
+        return self._writer
+
+    def _try(self, append: Callable[[], int]) -> None:
+        for _ in range(3):
+            try:
+                self.written_bytes += append()
+                return
+            except OSError as error:
+                if error.errno not in _NO_ROOM or not self._make_room(1 << 20):
+                    break
+        self.dropped_frames += 1
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None

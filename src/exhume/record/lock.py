@@ -1,0 +1,55 @@
+"""One recorder per data directory: the kernel drops the lock with the process, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from exhume.errors import EXIT_PERMISSION, ExhumeError
+
+
+def lock_path(data: Path) -> Path:
+    return data / "lock"
+
+
+def acquire(data: Path) -> int:
+    """The descriptor to keep open while recording."""
+    path = lock_path(data)
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        raise ExhumeError(
+            f"cannot write to {data}: {error.strerror}",
+            todo="run as root, or give --data a directory that you may write to",
+            exit_code=EXIT_PERMISSION,
+        ) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        owner = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+        os.close(fd)
+        raise ExhumeError(
+            f"another recorder (pid {owner or 'unknown'}) writes to {data}",
+            todo="look at it with `exhume status`, stop it, or give --data another directory",
+            exit_code=EXIT_PERMISSION,
+        ) from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd
+
+
+def holder(data: Path) -> int | None:
+    """The pid of the recorder that runs on this directory; None where none does."""
+    try:
+        fd = os.open(lock_path(data), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        text = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+        return int(text) if text.isdigit() else 0
+    finally:
+        os.close(fd)

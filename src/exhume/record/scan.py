@@ -1,0 +1,209 @@
+"""A scan of /proc: the threads, mappings and cgroups that were there before we looked.
+
+Done at the start of each head log, so that every segment can be read by itself. Runs in a child
+(record.aside); what it found comes back as one frame.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import zstandard
+
+from exhume.host import Host, read_text
+from exhume.model.arrays import U8
+from exhume.perf.asof import Statement
+from exhume.perf.records import COMM_BYTES, Comms, FileIdentity, Mappings
+from exhume.perf.symbols.mapped import MappedFile, build_id_of
+from exhume.store.columns import pack
+from exhume.store.headlog import COMPRESSION_LEVEL
+from exhume.store.ticks import FileEntry, State, encode_state
+
+_NO_FILE = ("//anon", "/dev/zero", "/anon_hugepage", "/SYSV", "/memfd:", "[heap]", "[stack", "[anon")
+VDSO = "[vdso]"
+CGROUP_ORDER = ("", "memory", "name=systemd", "cpu", "pids")
+"""Which hierarchy's path names a process, best first: the unified one, then v1's."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapLine:
+    """An executable line of /proc/PID/maps."""
+
+    start: int
+    end: int
+    offset: int
+    device: str
+    inode: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    state: State
+    to_capture: tuple[MappedFile, ...]
+    """One mapping of each file, to read its symbols through."""
+
+
+def file_key(identity: FileIdentity) -> str:
+    """Names the symbol table of a mapped file: by build id, else by device and inode."""
+    if identity.path == VDSO:
+        return "vdso"
+    if not identity.path.startswith("/") or identity.path.startswith(_NO_FILE):
+        return ""
+    if identity.build_id:
+        return identity.build_id.hex()
+    major, minor, inode, _ = identity.device_inode
+    return f"{major:x}-{minor:x}-{inode}" if inode else ""
+
+
+def scan(host: Host) -> Scan:
+    comm_rows: list[tuple[int, int, int, bytes]] = []
+    parents: list[tuple[int, int, int]] = []
+    map_rows: list[tuple[int, int, int, int, int, int]] = []
+    cgroups: dict[int, str] = {}
+    files: dict[tuple[str, int, str], FileEntry] = {}
+    to_capture: dict[str, MappedFile] = {}
+    for pid in host.pids():
+        now = host.clock.monotonic_ns()
+        process = host.proc / str(pid)
+        parent = _parent_pid(process)
+        if parent is None:
+            continue  # it ended while we looked
+        parents.append((now, pid, parent))
+        comm_rows += [(now, pid, tid, comm) for tid, comm in _threads(process)]
+        cgroup = read_cgroup(host, pid)
+        if cgroup is not None:
+            cgroups[pid] = cgroup
+        for line in _maps(process):
+            known = (line.device, line.inode, line.path)
+            entry = files.get(known)
+            if entry is None:
+                build_id = build_id_of(host, pid, line.path, line.start, line.end)
+                major, minor = (int(part, 16) for part in line.device.split(":"))
+                identity = FileIdentity(line.path, build_id or b"", (major, minor, line.inode, 0))
+                key = file_key(identity)
+                entry = files[known] = FileEntry(_hash(key, line.path), key, line.path)
+                if key:
+                    mapped = MappedFile(key, build_id, line.path, pid, line.start, line.end)
+                    to_capture.setdefault(key, mapped)
+            map_rows.append((now, pid, line.start, line.end - line.start, line.offset, entry.hash))
+    state = State(
+        comms=_comms(comm_rows),
+        parent_pid=Statement(*np.array(parents, np.int64).reshape(-1, 3).T),
+        mappings=_mappings(map_rows),
+        files=tuple(files.values()),
+        pid_cgroups=cgroups,
+    )
+    return Scan(state, tuple(to_capture.values()))
+
+
+def run_scan(host: Host, started_ns: int) -> bytes:
+    """In a child: a line (the time, what to capture as JSON), then the state as a packed frame."""
+    found = scan(host)
+    rows = [[f.key, (f.build_id or b"").hex(), f.path, f.pid, f.start, f.end] for f in found.to_capture]
+    payload = pack(encode_state(found.state, started_ns), zstandard.ZstdCompressor(level=COMPRESSION_LEVEL))
+    return f"{started_ns:020d}{json.dumps(rows)}\n".encode() + payload
+
+
+def parse_maps(text: str) -> list[MapLine]:
+    """Executable mappings only; a line that is not one is passed over: the process may be hostile."""
+    found = []
+    for line in text.splitlines():
+        parts = line.split(maxsplit=5)
+        if len(parts) < 5 or len(parts[1]) < 3 or parts[1][2] != "x":
+            continue
+        try:
+            start, end = (int(part, 16) for part in parts[0].split("-"))
+            path = parts[5] if len(parts) > 5 else "//anon"
+            if path != "[vsyscall]":
+                found.append(MapLine(start, end, int(parts[2], 16), parts[3], int(parts[4]), path))
+        except ValueError:
+            continue
+    return found
+
+
+def read_cgroup(host: Host, pid: int) -> str | None:
+    """The path of a process's cgroup; None where it is gone or may not be seen."""
+    try:
+        text = host.read_proc(f"{pid}/cgroup")
+    except OSError:
+        return None
+    return None if text is None else parse_cgroup(text)
+
+
+def parse_cgroup(text: str) -> str | None:
+    """Of all hierarchies the one that says most: the first of CGROUP_ORDER that is not the root."""
+    paths: dict[str, str] = {}
+    for line in text.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, colon, path = rest.partition(":")
+        if colon:
+            paths.update(dict.fromkeys(controllers.split(","), path))
+    for name in CGROUP_ORDER:
+        if paths.get(name, "/") != "/":
+            return paths[name]
+    return "/" if paths else None
+
+
+def _parent_pid(process: Path) -> int | None:
+    text = _text(process / "stat")
+    # The name is in brackets and may itself hold brackets and spaces: the last one closes it.
+    fields = text.rpartition(")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else None
+
+
+def _threads(process: Path) -> list[tuple[int, bytes]]:
+    try:
+        tids = [entry.name for entry in (process / "task").iterdir()]
+    except OSError:
+        return []
+    found = []
+    for tid in tids:
+        text = _text(process / "task" / tid / "comm")
+        if text:
+            found.append((int(tid), text.removesuffix("\n").encode()[: COMM_BYTES - 1]))
+    return found
+
+
+def _maps(process: Path) -> list[MapLine]:
+    return parse_maps(_text(process / "maps"))
+
+
+def _text(path: Path) -> str:
+    """A process's file; empty where the process is gone or hides it."""
+    try:
+        return read_text(path) or ""
+    except OSError:
+        return ""
+
+
+def _hash(key: str, path: str) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{key}\0{path}".encode(), digest_size=8).digest(), "little")
+
+
+def _comms(rows: list[tuple[int, int, int, bytes]]) -> Comms:
+    names: U8 = np.zeros((len(rows), COMM_BYTES), np.uint8)
+    for index, row in enumerate(rows):
+        names[index, : len(row[3])] = np.frombuffer(row[3], np.uint8)
+    return Comms(
+        time=np.array([row[0] for row in rows], np.int64),
+        pid=np.array([row[1] for row in rows], np.int32),
+        tid=np.array([row[2] for row in rows], np.int32),
+        comm=names,
+        is_exec=np.zeros(len(rows), np.bool_),
+    )
+
+
+def _mappings(rows: list[tuple[int, int, int, int, int, int]]) -> Mappings:
+    return Mappings(
+        time=np.array([row[0] for row in rows], np.int64),
+        pid=np.array([row[1] for row in rows], np.int32),
+        start=np.array([row[2] for row in rows], np.uint64),
+        length=np.array([row[3] for row in rows], np.uint64),
+        file_offset=np.array([row[4] for row in rows], np.uint64),
+        file_hash=np.array([row[5] for row in rows], np.uint64),
+    )

@@ -1,0 +1,102 @@
+"""Containers of whatever runtime listens, Docker or CRI: names for what cgroups only number.
+
+An agent that is removed and run anew every 10 s has a restart count of 0 for ever. What shows the
+loop is that each reading has another id under the same name and image.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from exhume.errors import ParseError
+from exhume.host import Host
+from exhume.model.container import Container
+from exhume.model.event import Event
+from exhume.model.reading import Reading
+from exhume.sources import cri, docker
+
+
+@dataclass(slots=True)
+class ContainerReader:
+    host: Host
+    problem: str = ""
+    """Which runtime is there and did not answer; empty when all did."""
+
+    def read(self) -> tuple[Container, ...] | None:
+        """None where no runtime listens. One that fails does not hide the other."""
+        found: dict[str, Container] = {}
+        is_any = False
+        problems: list[str] = []
+        for name, read in (("CRI", cri.read), ("Docker", docker.read)):
+            try:
+                containers = read(self.host)
+            except (OSError, ParseError) as error:
+                problems.append(f"{name} does not answer: {error}")
+                is_any = True
+                continue
+            if containers is not None:
+                is_any = True
+                # Docker runs on containerd: the same id may come from both.
+                found.update((one.id, one) for one in containers)
+        self.problem = "; ".join(problems)
+        return tuple(found.values()) if is_any else None
+
+
+def events(
+    before: Mapping[str, Container], after: tuple[Container, ...], time_ns: int
+) -> tuple[Event, ...]:
+    """Births, restarts and deaths between two readings, by container id."""
+    found: list[Event] = []
+    for one in after:
+        old = before.get(one.id)
+        restarts = (one.restarts_total or 0) - (old.restarts_total or 0) if old else 0
+        if old is None or restarts > 0 or (one.state == "running" and old.state == "exited"):
+            found.append(_event("container-start", one, time_ns))
+        if one.state in ("exited", "dead") and (old is None or old.state != one.state):
+            found.append(_event("container-exit", one, time_ns))
+    present = {one.id for one in after}
+    for identity, old in before.items():
+        if identity not in present and old.state not in ("exited", "dead"):
+            found.append(_event("container-exit", old, time_ns, "gone"))
+    return tuple(found)
+
+
+def readings(containers: tuple[Container, ...]) -> tuple[Reading, ...]:
+    states = Counter(one.state for one in containers)
+    counted = [one for one in containers if one.restarts_total is not None]
+    found = [
+        Reading.of_node("container.total", len(containers)),
+        Reading.of_node("container.running", states["running"]),
+    ]
+    if counted:
+        restarts: Counter[str] = Counter()
+        for one in counted:
+            restarts[_label(one)] += one.restarts_total or 0
+        found.append(
+            Reading.of_each("container.restarts", tuple(restarts), list(restarts.values()))
+        )
+    return tuple(found)
+
+
+def _event(kind: str, one: Container, time_ns: int, text: str = "") -> Event:
+    fields: dict[str, str | int | float] = {
+        "id": one.id,
+        "image": one.image,
+        "runtime": one.runtime,
+        "state": one.state,
+        "created_wall_ns": one.created_wall_ns,
+    }
+    if one.exit_code is not None:
+        fields["exit_code"] = one.exit_code
+    if one.pod_name:
+        fields["pod"] = f"{one.pod_namespace}/{one.pod_name}"
+    return Event(time_ns, kind, _label(one), text, fields=fields)
+
+
+def _label(one: Container) -> str:
+    """What stays the same over restarts: pod and name, or name, or image."""
+    if one.pod_name:
+        return f"{one.pod_namespace}/{one.pod_name}/{one.name}"
+    return one.name or one.image or one.id

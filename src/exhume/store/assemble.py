@@ -1,0 +1,239 @@
+"""Head log → the values of a segment: everything named, ordered and on one clock.
+
+Works through the log one epoch at a time (at most a minute), because a busy machine's addresses
+of ten minutes do not fit into the memory that we allow ourselves; its names do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from exhume.errors import ParseError
+from exhume.model.arrays import I32, I64, U16
+from exhume.model.clock import ClockMap, ClockPair
+from exhume.model.event import Event
+from exhume.model.sample import Samples, Stretch
+from exhume.model.segment import Origin, SegmentData
+from exhume.model.series import MISSING, Block
+from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
+from exhume.perf.births import exec_events, exit_events
+from exhume.perf.history import History, SideBand
+from exhume.perf.naming import MappedCode, Namer, RawSamples
+from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, concat
+from exhume.perf.symbolize import FrameTable, Symbolizer
+from exhume.store.headlog import FrameInfo, FrameKind, HeadFile
+from exhume.store.rollups import weights_ns
+from exhume.store.symbols import SymbolStore
+from exhume.store.ticks import State, Tick, decode_state, decode_tick
+
+
+class _Cgroups:
+    """Cgroup paths by number."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._by_id: dict[int, int] = {}
+
+    def number(self, path: str) -> int:
+        number = self._numbers.get(path)
+        if number is None:
+            number = self._numbers[path] = len(self.paths)
+            self.paths.append(path)
+        return number
+
+    def learn_ids(self, names: dict[int, str]) -> None:
+        self._by_id.update((id_, self.number(path)) for id_, path in names.items())
+
+    def of_ids(self, ids: I64) -> I64:
+        """Numbers of the kernel's cgroup ids. The root's says nothing: it may be another hierarchy's."""
+        unique, inverse = np.unique(ids, return_inverse=True)
+        numbers = [self._by_id.get(id_, UNKNOWN) for id_ in unique.tolist()]
+        return np.array([UNKNOWN if n >= 0 and self.paths[n] == "/" else n for n in numbers], np.int64)[inverse]
+
+
+class Assembler:
+    def __init__(self, head: HeadFile, symbols: SymbolStore, sample_window: tuple[int, int] | None = None) -> None:
+        """`sample_window` (monotonic) limits which samples are named; everything else is whole."""
+        self._head = head
+        self._window = sample_window
+        origin = head.values(FrameKind.ORIGIN)
+        pairs = [ClockPair(**value) for value in head.values(FrameKind.CLOCK)]
+        if not origin or not pairs:
+            raise ParseError(
+                str(head.path), "start", "the origin and a pair of clocks",
+                todo="its first second is damaged or was never written; this stretch cannot be read",
+            )  # fmt: skip
+        self._origin = Origin(**origin[0])
+        self._clock = ClockMap.of(pairs)
+        self._stretches = tuple(Stretch(**value) for value in head.values(FrameKind.STRETCH))
+        self._history = History()
+        self._cgroups = _Cgroups()
+        self._files: dict[int, MappedCode] = {}
+        symbolizer = Symbolizer(FrameTable(), symbols.find, symbols.kernel(self._origin.boot_id))
+        self._namer = Namer(self._history, symbolizer, self._files)
+        self._events: list[Event] = []
+        self._blocks: dict[str, _BlockBuilder] = {}
+        self._parts: list[tuple[I64, U16, I32, I64]] = []
+
+    def run(self) -> SegmentData:
+        start, end = self._clock.pairs[0].monotonic_ns, self._clock.pairs[-1].monotonic_ns
+        instances: dict[str, tuple[str, ...]] = {}
+        first = True
+        for ticks, states in self._epochs(instances):
+            self._learn(ticks, states)
+            for tick in ticks:
+                start, end = (tick.start_ns if first else start), max(end, tick.end_ns)
+                first = False
+                self._events.extend(tick.events)
+                for reading in tick.readings:
+                    builder = self._blocks.setdefault(reading.field, _BlockBuilder(reading.field))
+                    builder.add(tick.end_ns, reading.instances, reading.values)
+            self._name(ticks)
+            self._history.forget_dead(concat([tick.exits for tick in ticks], NO_FORKS))
+        return self._finish(start, end)
+
+    def _epochs(self, instances: dict[str, tuple[str, ...]]) -> Iterator[tuple[list[Tick], list[State]]]:
+        frames = [f for f in self._head.frames if f.kind in (FrameKind.TICK, FrameKind.STATE)]
+
+        def decoded(frame: FrameInfo) -> Tick | State:
+            columns = self._head.read(frame)
+            if frame.kind == FrameKind.STATE:
+                return decode_state(columns, frame.start_ns)
+            return decode_tick(columns, frame.start_ns, frame.end_ns, instances)
+
+        epoch = -1
+
+        def epoch_of(item: Tick | State) -> int:
+            nonlocal epoch
+            epoch = item.epoch if isinstance(item, Tick) else epoch
+            return epoch
+
+        for _, group in groupby((decoded(frame) for frame in frames), key=epoch_of):
+            items = list(group)
+            yield [i for i in items if isinstance(i, Tick)], [i for i in items if isinstance(i, State)]
+
+    def _learn(self, ticks: list[Tick], states: list[State]) -> None:
+        cgroup_rows: list[tuple[int, int, int]] = []
+        for item in (*states, *ticks):
+            self._files.update((file.hash, MappedCode(file.key, file.path)) for file in item.files)
+        for tick in ticks:
+            self._cgroups.learn_ids(dict(tick.cgroup_names))
+            cgroup_rows += [(tick.start_ns, pid, self._cgroups.number(path)) for pid, path in tick.pid_cgroups.items()]
+        for state in states:
+            at = int(state.parent_pid.time.min(initial=0))
+            cgroup_rows += [(at, pid, self._cgroups.number(path)) for pid, path in state.pid_cgroups.items()]
+        rows = np.array(cgroup_rows, np.int64).reshape(-1, 3)
+        parents = [state.parent_pid for state in states]
+        side = SideBand(
+            comms=concat([item.comms for item in (*states, *ticks)], NO_COMMS),
+            forks=concat([t.forks for t in ticks], NO_FORKS),
+            exits=concat([t.exits for t in ticks], NO_FORKS),
+            mappings=concat([item.mappings for item in (*states, *ticks)], NO_MAPPINGS),
+            parent_pid=concat(parents, NOTHING_SAID),
+            cgroup=Statement(rows[:, 0], rows[:, 1], rows[:, 2]),
+            scanned=concat(parents, NOTHING_SAID),
+        )
+        self._history.learn(side)
+        self._events += exec_events(self._history, concat([t.comms for t in ticks], NO_COMMS))
+        self._events += exit_events(self._history, side.exits)
+
+    def _name(self, ticks: list[Tick]) -> None:
+        if not ticks:
+            return
+        stacks = max((tick.stack_base + len(tick.word_count) for tick in ticks), default=0)
+        word_start = np.zeros(stacks, np.int64)
+        word_count = np.zeros(stacks, np.int64)
+        words, before = [np.empty(0, np.uint64)], 0
+        for tick in ticks:
+            ids = slice(tick.stack_base, tick.stack_base + len(tick.word_count))
+            count = tick.word_count.astype(np.int64)
+            word_start[ids] = before + np.cumsum(count) - count
+            word_count[ids] = count
+            words.append(tick.words)
+            before += len(tick.words)
+        samples = [tick.samples for tick in ticks]
+        stack = np.concatenate([s.stack for s in samples]).astype(np.int64)
+        is_known = stack < stacks
+        is_known[is_known] &= word_count[stack[is_known]] > 0
+        raw = RawSamples(
+            time=np.concatenate([s.time for s in samples]),
+            core=np.concatenate([s.core for s in samples]),
+            pid=np.concatenate([s.pid for s in samples]),
+            tid=np.concatenate([s.tid for s in samples]),
+            stack=np.where(is_known, stack, UNKNOWN),
+            cgroup=self._cgroups.of_ids(np.concatenate([s.cgroup for s in samples])),
+            words=np.concatenate(words),
+            word_start=word_start,
+            word_count=word_count,
+        )
+        if self._window is not None:
+            raw = _within(raw, *self._window)
+        threads, nodes = self._namer.name(raw)
+        self._parts.append((raw.time, raw.core, threads.astype(np.int32), nodes))
+
+    def _finish(self, start_ns: int, end_ns: int) -> SegmentData:
+        tree, renumbered, threads, cgroup_of_thread = self._namer.finish()
+        paths = [self._cgroups.paths[n] if n >= 0 else "" for n in cgroup_of_thread.tolist()]
+        parts = self._parts or [tuple(np.empty(0, np.int64) for _ in range(4))]  # type: ignore[list-item]
+        time = np.concatenate([part[0] for part in parts])
+        core = np.concatenate([part[1] for part in parts]).astype(np.uint16)
+        order = np.lexsort((time, core))
+        time = time[order]
+        return SegmentData(
+            origin=self._origin,
+            clock=self._clock,
+            start_ns=min(start_ns, int(time.min(initial=start_ns))),
+            end_ns=max(end_ns, int(time.max(initial=end_ns)) + 1),
+            stretches=self._stretches,
+            samples=Samples(
+                time_ns=time,
+                core=core[order],
+                thread=np.concatenate([part[2] for part in parts]).astype(np.int32)[order],
+                stack=renumbered[np.concatenate([part[3] for part in parts])[order]].astype(np.int32),
+                weight_ns=weights_ns(self._stretches, time).astype(np.uint32),
+            ),
+            tree=tree,
+            threads=replace(threads, cgroup=tuple(paths)),
+            blocks=tuple(builder.finish() for builder in self._blocks.values()),
+            events=tuple(sorted(self._events, key=lambda event: event.time_ns)),
+        )
+
+
+class _BlockBuilder:
+    """Collects one field's ticks; instances come and go (a core off line, a device unplugged)."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+        self._ticks: list[int] = []
+        self._rows: list[tuple[tuple[str, ...], I64]] = []
+
+    def add(self, tick_ns: int, instances: tuple[str, ...], values: I64) -> None:
+        self._ticks.append(tick_ns)
+        self._rows.append((instances, values))
+
+    def finish(self) -> Block:
+        everyone = list(dict.fromkeys(name for instances in dict.fromkeys(r[0] for r in self._rows) for name in instances))
+        place = {name: column for column, name in enumerate(everyone)}
+        values = np.full((len(self._rows), len(everyone)), MISSING, np.int64)
+        columns: dict[tuple[str, ...], list[int]] = {}
+        for row, (instances, reading) in enumerate(self._rows):
+            at = columns.setdefault(instances, [place[name] for name in instances])
+            values[row, at] = reading
+        return Block(self._field, tuple(everyone), np.array(self._ticks, np.int64), values)
+
+
+def _within(raw: RawSamples, start_ns: int, end_ns: int) -> RawSamples:
+    rows = (raw.time >= start_ns) & (raw.time < end_ns)
+    return replace(
+        raw, time=raw.time[rows], core=raw.core[rows], pid=raw.pid[rows], tid=raw.tid[rows],
+        stack=raw.stack[rows], cgroup=raw.cgroup[rows],
+    )  # fmt: skip
+
+
+def assemble(head: HeadFile, symbols: SymbolStore, sample_window: tuple[int, int] | None = None) -> SegmentData:
+    return Assembler(head, symbols, sample_window).run()

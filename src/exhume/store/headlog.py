@@ -1,0 +1,157 @@
+"""The head log: what was recorded since the last segment was closed, one frame a second.
+
+    file   := header frame*
+    header := "EXHUMEHD" u32 version u32 0
+    frame  := "XHF\\n" u32 kind u32 length u32 crc32 i64 start_ns i64 end_ns payload[length]
+
+All little-endian; the checksum covers kind, length, times and payload. A frame is appended with
+one write, so a kill leaves at most one torn frame at the end. A reader that meets damage looks for
+the next frame mark and says how many bytes it passed over: damage costs what it hit, no more.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from exhume.errors import ParseError
+from exhume.store.columns import Columns, pack, unpack
+
+VERSION = 1
+SUFFIX = ".head"
+_FILE_MAGIC = b"EXHUMEHD"
+_FILE_HEADER = struct.Struct("<8sII")
+_MARK = b"XHF\n"
+_FRAME = struct.Struct("<4sIIIqq")
+_CHECKED = struct.Struct("<IIqq")
+COMPRESSION_LEVEL = 1
+
+
+class FrameKind(IntEnum):
+    ORIGIN = 1
+    """Which machine, boot and recorder: the first frame."""
+    CLOCK = 2
+    """A pair of clocks."""
+    STRETCH = 3
+    """Event and rate of the samples from here on."""
+    TICK = 4
+    """One second: samples, new stacks, side band, readings, events."""
+    STATE = 5
+    """Threads, mappings and cgroups that were there before we looked: a scan of /proc."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameInfo:
+    kind: int
+    start_ns: int
+    end_ns: int
+    offset: int
+    """Of the payload."""
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    offset: int
+    length: int
+    what: str
+
+
+class HeadWriter:
+    """Appends frames. Raises OSError (ENOSPC among others) with the file as it was before."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        self._compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL)
+        self.size_bytes = 0
+        self._append(_FILE_HEADER.pack(_FILE_MAGIC, VERSION, 0))
+
+    def write(self, kind: FrameKind, start_ns: int, end_ns: int, columns: Columns) -> int:
+        """Append one frame; how many bytes it took."""
+        return self.write_packed(kind, start_ns, end_ns, pack(columns, self._compressor))
+
+    def write_packed(self, kind: FrameKind, start_ns: int, end_ns: int, payload: bytes) -> int:
+        checksum = zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, len(payload), start_ns, end_ns)))
+        header = _FRAME.pack(_MARK, kind, len(payload), checksum, start_ns, end_ns)
+        self._append(header + payload)
+        return len(header) + len(payload)
+
+    def _append(self, data: bytes) -> None:
+        done = 0
+        try:
+            while done < len(data):
+                done += os.write(self._fd, data[done:] if done else data)
+        except OSError:
+            os.ftruncate(self._fd, self.size_bytes)
+            raise
+        self.size_bytes += len(data)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class HeadFile:
+    """A head log as it stood when it was opened; it may grow meanwhile, and may be damaged anywhere."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._data = path.read_bytes()
+        self.size_bytes = len(self._data)
+        self.frames: list[FrameInfo] = []
+        self.damage: list[Damage] = []
+        self._scan()
+
+    def _scan(self) -> None:
+        data = self._data
+        at = _FILE_HEADER.size
+        if len(data) >= at:
+            magic, version, _ = _FILE_HEADER.unpack_from(data)
+            if magic == _FILE_MAGIC and version > VERSION:
+                raise ParseError(
+                    str(self.path), "header", f"head log version {VERSION} or older, not {version}",
+                    todo="read it with the version of exhume that recorded it, or a newer one",
+                )  # fmt: skip
+            if magic != _FILE_MAGIC:
+                self.damage.append(Damage(0, at, "file header"))
+        while at < len(data):
+            frame = self._frame_at(at)
+            if frame is not None:
+                self.frames.append(frame)
+                at = frame.offset + frame.length
+                continue
+            following = data.find(_MARK, at + 1)
+            while following >= 0 and self._frame_at(following) is None:
+                following = data.find(_MARK, following + 1)
+            end = following if following >= 0 else len(data)
+            self.damage.append(Damage(at, end - at, "torn at the end" if following < 0 else "damaged"))
+            at = end
+
+    def _frame_at(self, at: int) -> FrameInfo | None:
+        if at + _FRAME.size > len(self._data):
+            return None
+        mark, kind, length, checksum, start_ns, end_ns = _FRAME.unpack_from(self._data, at)
+        offset = at + _FRAME.size
+        if mark != _MARK or offset + length > len(self._data):
+            return None
+        payload = memoryview(self._data)[offset : offset + length]
+        if zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, length, start_ns, end_ns))) != checksum:
+            return None
+        return FrameInfo(kind, start_ns, end_ns, offset, length)
+
+    def read(self, frame: FrameInfo) -> Columns:
+        payload = memoryview(self._data)[frame.offset : frame.offset + frame.length]
+        return unpack(payload, str(self.path), f"offset {frame.offset}")
+
+    def values(self, kind: FrameKind) -> list[dict[str, Any]]:
+        """The JSON values of every frame of a kind."""
+        return [dict(self.read(frame).values) for frame in self.frames if frame.kind == kind]

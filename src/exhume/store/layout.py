@@ -1,0 +1,62 @@
+"""Names on disk: where things lie in a data directory, and what version of the format they have."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+FORMAT_VERSION = 1
+TICK_NS = 100_000
+"""Sample times are stored in steps of this."""
+
+META = "meta.json"
+SAMPLES = "samples.parquet"
+STACKS = "stacks.parquet"
+FRAMES = "frames.parquet"
+THREADS = "threads.parquet"
+COUNTERS = "counters.parquet"
+EVENTS = "events.parquet"
+CORES = "cores.parquet"
+PROCESSES = "processes.parquet"
+FRAMES_MINUTE = "frames_minute.parquet"
+
+TEMPORARY = ".tmp-"
+"""What begins with this is not there yet, or no longer."""
+
+_NAME = re.compile(r"(\d{8}T\d{6}Z)-([0-9a-zA-Z]{1,8})-(\d+)")
+
+
+def segments_path(root: Path) -> Path:
+    return root / "segments"
+
+
+def minutes_path(root: Path) -> Path:
+    return root / "minutes"
+
+
+def pins_path(root: Path) -> Path:
+    return root / "pins"
+
+
+def segment_name(start_wall_ns: int, boot_id: str, start_ns: int) -> str:
+    """20261115T201000Z-1f0c2a3b-86400000: sorts by time, and two boots never collide."""
+    start = datetime.fromtimestamp(start_wall_ns // 1_000_000_000, UTC)
+    boot = re.sub(r"[^0-9a-zA-Z]", "", boot_id)[:8] or "unknown"
+    return f"{start:%Y%m%dT%H%M%SZ}-{boot}-{max(0, start_ns) // 1_000_000}"
+
+
+def wall_ns_of_name(name: str) -> int | None:
+    """When a segment begins, to the second, by its name alone; None where it is no such name."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    try:
+        start = datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(start.timestamp()) * 1_000_000_000
+
+
+def day_of(wall_ns: int) -> str:
+    return f"{datetime.fromtimestamp(wall_ns // 1_000_000_000, UTC):%Y-%m-%d}"

@@ -1,0 +1,67 @@
+"""What weakens an answer, in words: lost samples, gaps, a lowered rate, damaged stretches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exhume.model.series import MISSING
+from exhume.model.window import Window
+from exhume.store.recording import Recording
+from exhume.store.view import SegmentView, runs
+
+
+def notes(
+    recording: Recording, window: Window, cores: tuple[int, ...], seconds_recorded: float
+) -> tuple[str, ...]:
+    found: list[str] = []
+    if window.seconds - seconds_recorded > max(0.05, window.seconds * 0.01):
+        found.append(
+            f"samples cover {seconds_recorded:.1f} s of the {window.seconds:.1f} s asked for"
+        )
+    lost = 0
+    for view in recording.views(window):
+        with recording.sparing(view):
+            lost += lost_samples(view, window, cores)
+        found.extend(_lowered_rate(view, window))
+        with recording.sparing(view):
+            found.extend(_gaps(view, window))
+    if lost:
+        found.append(f"the kernel dropped {lost} samples because a ring was full")
+    found.extend(recording.problems(window))
+    return tuple(dict.fromkeys(found))
+
+
+def lost_samples(view: SegmentView, window: Window, cores: tuple[int, ...] = ()) -> int:
+    """How far the counter of dropped samples rose within the window."""
+    lost = 0
+    names = {str(core) for core in cores}
+    for block in view.blocks("sampler.lost"):
+        wall = view.clock.to_wall(block.tick_ns)
+        inside = np.flatnonzero((wall >= window.start_ns) & (wall < window.end_ns))
+        # A rise is told by the first tick after it, so the tick before the window counts too.
+        before = max(0, int(inside[0]) - 1) if len(inside) else 0
+        last = min(len(wall), int(inside[-1]) + 2) if len(inside) else 0
+        columns = [i for i, name in enumerate(block.instances) if not names or name in names]
+        values = block.values[before:last][:, columns]
+        known = (values[1:] != MISSING) & (values[:-1] != MISSING)
+        rises = np.where(known, values[1:] - np.where(known, values[:-1], 0), 0)
+        lost += int(np.maximum(rises, 0).sum())
+    return lost
+
+
+def _lowered_rate(view: SegmentView, window: Window) -> list[str]:
+    highest = max((stretch.rate_hz for stretch in view.stretches), default=0.0)
+    rates = {round(1e9 / run.weight_ns) for run in runs(view, window) if run.weight_ns}
+    return [
+        f"the sampling rate was down to {rate} Hz of {round(highest)} in part of it"
+        for rate in sorted(rates)
+        if rate < round(highest)
+    ]
+
+
+def _gaps(view: SegmentView, window: Window) -> list[str]:
+    return [
+        f"gap: {event.text or event.subject}"
+        for event in view.events()
+        if event.kind == "gap" and window.contains(view.clock.wall(event.time_ns))
+    ]

@@ -1,0 +1,97 @@
+"""The samples of a view that take part in an answer: by window, core, thread and mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from exhume.model.answers import Filter
+from exhume.model.arrays import I32, I64, U16, Bool
+from exhume.model.sample import Threads
+from exhume.model.stack import Mode
+from exhume.model.window import Window
+from exhume.store.view import Rows, Run, SampleColumns, SegmentView, runs
+
+EVERYTHING = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Samples of one run: all of the same weight."""
+
+    run: Run
+    columns: SampleColumns
+    rows: Rows
+    keep: Bool | None
+    """Which of the rows; None for all."""
+
+    def __len__(self) -> int:
+        return len(self.rows) if self.keep is None else int(self.keep.sum())
+
+    def stack(self) -> I32:
+        return self._kept(self.rows.of(self.columns.stack))
+
+    def thread(self) -> I32:
+        return self._kept(self.rows.of(self.columns.thread))
+
+    def _kept(self, values: I32) -> I32:
+        return values if self.keep is None else values[self.keep]
+
+    def core(self) -> U16:
+        core = self.rows.core()
+        return core if self.keep is None else core[self.keep]
+
+    def time_ns(self) -> I64:
+        time = self.columns.time_ns(self.rows)
+        return time if self.keep is None else time[self.keep]
+
+
+def chosen(
+    view: SegmentView, window: Window, wanted: Filter, *, cut_at_clocks: bool = False
+) -> Iterator[Chosen]:
+    """Raises DamagedFileError where the samples, or what the filter needs, can't be read."""
+    pieces = runs(view, window, cut_at_clocks=cut_at_clocks)
+    if not pieces:
+        return
+    columns = view.samples()
+    threads = thread_mask(view, wanted)
+    nodes = node_mask(view, wanted)
+    for run in pieces:
+        rows = columns.rows(run.start_ns, run.end_ns, wanted.cores)
+        keep: Bool | None = None
+        if threads is not None:
+            keep = threads[rows.of(columns.thread)]
+        if nodes is not None:
+            in_mode = nodes[rows.of(columns.stack)]
+            keep = in_mode if keep is None else keep & in_mode
+        yield Chosen(run, columns, rows, keep)
+
+
+def thread_mask(view: SegmentView, wanted: Filter) -> Bool | None:
+    if not (wanted.comms or wanted.pids or wanted.tids or wanted.cgroups):
+        return None
+    threads = view.threads().threads
+    mask = np.ones(len(threads), np.bool_)
+    if wanted.comms:
+        mask &= np.array([comm in wanted.comms for comm in threads.comm], np.bool_)
+    if wanted.pids:
+        mask &= np.isin(threads.pid, wanted.pids)
+    if wanted.tids:
+        mask &= np.isin(threads.tid, wanted.tids)
+    if wanted.cgroups:
+        mask &= _below(threads, wanted.cgroups)
+    return mask
+
+
+def _below(threads: Threads, cgroups: tuple[str, ...]) -> Bool:
+    roots = tuple(cgroup.rstrip("/") + "/" for cgroup in cgroups)
+    return np.array([(cgroup + "/").startswith(roots) for cgroup in threads.cgroup], np.bool_)
+
+
+def node_mask(view: SegmentView, wanted: Filter) -> Bool | None:
+    if not wanted.modes:
+        return None
+    modes = [mode.value for mode in Mode if mode.name.lower() in wanted.modes]
+    return np.isin(view.tree().tree.mode, modes)

@@ -1,0 +1,95 @@
+"""Any field of the catalogue over a window, as the kernel gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exhume.errors import EXIT_USAGE, ExhumeError
+from exhume.model.answers import SeriesAnswer
+from exhume.model.arrays import I64
+from exhume.model.fields import BY_ID
+from exhume.model.series import MISSING
+from exhume.model.window import Window
+from exhume.store.recording import Recording
+from exhume.store.rollups import SECOND_NS
+from exhume.store.view import SegmentView
+
+MAX_JOIN_NS = 15 * SECOND_NS
+"""Readings of one boot no further apart belong together: some sources are read every 10 s."""
+
+
+@dataclass(slots=True)
+class Line:
+    """One instance, put together view by view."""
+
+    wall: list[I64] = field(default_factory=list)
+    values: list[I64] = field(default_factory=list)
+    pieces: list[int] = field(default_factory=list)
+    end: tuple[str, int, int] = ("", 0, 0)
+    """Boot, monotonic time and value of the last reading."""
+
+
+def series(
+    recording: Recording, field: str, window: Window, instances: Collection[str] = ()
+) -> list[SeriesAnswer]:
+    """One answer an instance (all, where none is named), in the order they were first seen."""
+    if field not in BY_ID:
+        raise ExhumeError(
+            f"there is no field {field!r}",
+            todo="docs/fields.md lists them",
+            exit_code=EXIT_USAGE,
+        )
+    counter = BY_ID[field].kind == "counter"
+    lines: dict[str, Line] = {}
+    for view in recording.views(window):
+        with recording.sparing(view):
+            _add(lines, view, field, window, instances, counter)
+    return [_answer(field, name, line) for name, line in lines.items()]
+
+
+def _add(
+    lines: dict[str, Line],
+    view: SegmentView,
+    field: str,
+    window: Window,
+    instances: Collection[str],
+    counter: bool,
+) -> None:
+    boot = f"{view.origin.node} {view.origin.boot_id}"
+    for block in view.blocks(field):
+        wall = view.clock.to_wall(block.tick_ns)
+        inside = (wall >= window.start_ns) & (wall < window.end_ns)
+        if not inside.any():
+            continue
+        ticks = block.tick_ns[inside]
+        for column, name in enumerate(block.instances):
+            if instances and name not in instances:
+                continue
+            line = lines.setdefault(name, Line())
+            values = block.values[inside, column]
+            known = np.flatnonzero(values != MISSING)
+            first = int(values[known[0]]) if len(known) else MISSING
+            joins = line.end[0] == boot and 0 <= int(ticks[0]) - line.end[1] <= MAX_JOIN_NS
+            # A counter that fell across the seam started anew, whatever the clock says.
+            if line.pieces and joins and not (counter and MISSING < first < line.end[2]):
+                line.pieces.append(line.pieces[-1])
+            else:
+                line.pieces.append(line.pieces[-1] + 1 if line.pieces else 0)
+            line.wall.append(wall[inside])
+            line.values.append(values)
+            last = int(values[known[-1]]) if len(known) else line.end[2]
+            line.end = boot, int(ticks[-1]), last
+
+
+def _answer(field: str, instance: str, line: Line) -> SeriesAnswer:
+    lengths = [len(part) for part in line.wall]
+    return SeriesAnswer(
+        field=field,
+        instance=instance,
+        wall_ns=np.concatenate(line.wall),
+        values=np.concatenate(line.values),
+        segment=np.repeat(np.array(line.pieces) % 256, lengths).astype(np.uint8),
+    )

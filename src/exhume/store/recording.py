@@ -1,0 +1,160 @@
+"""A data directory as one recording: every segment, the live head, and what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from exhume.errors import EXIT_PERMISSION, ExhumeError
+from exhume.model.answers import Span
+from exhume.model.window import Window
+from exhume.store import layout
+from exhume.store.cache import DEFAULT_BYTES, Cache
+from exhume.store.files import DamagedFileError, size_of
+from exhume.store.meta import NewerFormatError
+from exhume.store.segment import Segment
+from exhume.store.view import SegmentView
+
+HeadReader = Callable[[Path], "list[SegmentView]"]
+UNKNOWN_LENGTH_NS = 600 * 1_000_000_000
+"""How long a segment is taken to be whose meta data is lost, unless the next one begins before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A segment whose meta data can't be used: only its name says when it was."""
+
+    path: Path
+    window: Window
+    error: ExhumeError
+
+
+class Recording:
+    """Read only. Asked again and again it keeps what it decoded, up to `cache_bytes`."""
+
+    def __init__(self, root: Path, heads: HeadReader | None, cache_bytes: int) -> None:
+        self.root = root
+        self._head_reader = heads
+        self._cache = Cache(cache_bytes)
+        self._segments: dict[str, Segment] = {}
+        self._heads: list[SegmentView] = []
+        self._unreadable: list[Unreadable] = []
+        self.refresh()
+
+    @staticmethod
+    def open(
+        root: Path, *, heads: HeadReader | None = None, cache_bytes: int = DEFAULT_BYTES
+    ) -> Recording:
+        recording = Recording(root, heads, cache_bytes)
+        if not recording.spans():
+            raise ExhumeError(
+                f"there is no recording in {root}",
+                todo="start one with `exhume up`, or say where it is with --data DIR",
+            )
+        newer = [u.error for u in recording._unreadable if isinstance(u.error, NewerFormatError)]
+        if newer and not recording._segments and not recording._heads:
+            raise newer[0]
+        return recording
+
+    def refresh(self) -> None:
+        """See what was written and dropped since."""
+        # Heads first: one that becomes a segment meanwhile is then seen twice, and told apart;
+        # the other way round it would be missed.
+        heads = self._head_reader(self.root) if self._head_reader else []
+        names = _names(layout.segments_path(self.root))
+        known = {name: self._segments[name] for name in names if name in self._segments}
+        self._unreadable = []
+        for index, name in enumerate(names):
+            if name not in known:
+                path = layout.segments_path(self.root) / name
+                try:
+                    known[name] = Segment(path, self._cache)
+                except (DamagedFileError, NewerFormatError) as error:
+                    if path.is_dir():  # else retention was quicker
+                        window = _guess_window(name, names[index + 1 :])
+                        self._unreadable.append(Unreadable(path, window, error))
+        self._segments = known
+        self._heads = [head for head in heads if not self._closed(head)]
+
+    def _closed(self, head: SegmentView) -> bool:
+        return any(
+            segment.origin.boot_id == head.origin.boot_id
+            and segment.start_ns <= head.start_ns
+            and head.end_ns <= segment.end_ns
+            for segment in self._segments.values()
+        )
+
+    def views(self, window: Window | None = None) -> list[SegmentView]:
+        """What can be asked about this window, oldest first."""
+        everything: list[SegmentView] = [*self._segments.values(), *self._heads]
+        found = [view for view in everything if window is None or view.window.overlaps(window)]
+        return sorted(found, key=lambda view: view.window)
+
+    def window(self) -> Window:
+        """From the first instant recorded to the last."""
+        spans = self.spans()
+        return Window(
+            min(span.window.start_ns for span in spans), max(span.window.end_ns for span in spans)
+        )
+
+    def spans(self, *, verify: bool = False) -> list[Span]:
+        """Every stretch. Damage shows when a file is first read; `verify` reads them all."""
+        spans = []
+        for segment in self._segments.values():
+            problems = segment.verify() if verify else segment.problems
+            state = "damaged" if problems else "segment"
+            problem = "; ".join(problems.values())
+            size, count = segment.size_bytes, segment.sample_count
+            spans.append(Span(segment.window, state, size, count, False, problem))
+        spans.extend(
+            Span(head.window, "head", head.size_bytes, head.sample_count, False, "")
+            for head in self._heads
+        )
+        for lost in self._unreadable:
+            size = size_of(lost.path)
+            spans.append(Span(lost.window, "damaged", size, 0, False, str(lost.error)))
+        return sorted(spans, key=lambda span: span.window)
+
+    def problems(self, window: Window) -> tuple[str, ...]:
+        """What could not be read in this window, as far as anyone tried."""
+        return tuple(
+            dict.fromkeys(
+                span.problem
+                for span in self.spans()
+                if span.problem and span.window.overlaps(window)
+            )
+        )
+
+    @contextmanager
+    def sparing(self, view: SegmentView) -> Iterator[None]:
+        """A damaged file costs the answer this view's part; `spans` and `problems` tell."""
+        try:
+            yield
+        except DamagedFileError:
+            if isinstance(view, Segment) and not view.path.is_dir():
+                # Dropped by retention while we read: gone, not damaged.
+                view.problems.clear()
+                self._segments.pop(view.name, None)
+
+
+def _names(path: Path) -> list[str]:
+    try:
+        names = [entry.name for entry in path.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except PermissionError as error:
+        raise ExhumeError(
+            f"{path} can't be read: {error.strerror}",
+            todo="ask as the user who records, or as root",
+            exit_code=EXIT_PERMISSION,
+        ) from error
+    return sorted(name for name in names if layout.wall_ns_of_name(name) is not None)
+
+
+def _guess_window(name: str, later: list[str]) -> Window:
+    start = layout.wall_ns_of_name(name) or 0
+    end = start + UNKNOWN_LENGTH_NS
+    following = [layout.wall_ns_of_name(other) or end for other in later[:1]]
+    return Window(start, max(start + 1, min([end, *following])))

@@ -1,0 +1,254 @@
+"""Close a segment: its files and roll-ups, written aside, synced, shown in one step."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from exhume.errors import ExhumeError
+from exhume.model.arrays import I32, I64
+from exhume.model.sample import Samples
+from exhume.model.segment import SegmentData
+from exhume.model.series import Block
+from exhume.store import layout, meta, tables
+from exhume.store.files import remove_directory, sync_directory, sync_file
+from exhume.store.parquet import Column, TableWriter, write_table
+from exhume.store.rollups import (
+    CoreRollUp,
+    CoreSeconds,
+    FrameRollUp,
+    ProcessRollUp,
+    processes_of,
+)
+
+PIECE_ROWS = 1 << 17
+"""Rows of one row group of samples: some 3 MiB while it is written."""
+
+Pieces: TypeAlias = Callable[[], Iterable[Samples]]
+Values: TypeAlias = dict[str, Column]
+
+
+def write_segment(root: Path, data: SegmentData, pieces: Pieces | None = None) -> Path:
+    """The directory of the segment. Samples too many for memory may come as pieces instead.
+
+    `pieces` is called twice, gives samples in (core, time) order, and then `data.samples` is not
+    looked at. Closing the same stretch again after a crash gives the segment that is already there.
+    """
+    parent = layout.segments_path(root)
+    parent.mkdir(parents=True, exist_ok=True)
+    wall_ns = data.clock.wall(data.start_ns)
+    path = parent / layout.segment_name(wall_ns, data.origin.boot_id, data.start_ns)
+    temporary = parent / f"{layout.TEMPORARY}{path.name}-{os.getpid()}"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        _write_files(temporary, data, pieces or (lambda: _cut(data.samples)))
+        _show(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return path
+
+
+def _show(temporary: Path, path: Path) -> None:
+    sync_directory(temporary)
+    if path.exists():
+        # Closed before, and the head was not removed in time: the later close knows as much.
+        remove_directory(path)
+    temporary.rename(path)
+    sync_directory(path.parent)
+
+
+def _cut(samples: Samples) -> Iterator[Samples]:
+    for begin in range(0, len(samples), PIECE_ROWS):
+        part = slice(begin, begin + PIECE_ROWS)
+        yield Samples(
+            samples.time_ns[part],
+            samples.core[part],
+            samples.thread[part],
+            samples.stack[part],
+            samples.weight_ns[part],
+        )
+
+
+def _write_files(directory: Path, data: SegmentData, pieces: Pieces) -> None:
+    counts = np.zeros(len(data.tree.parent), np.int64)
+    for piece in pieces():
+        counts += np.bincount(piece.stack, minlength=len(counts))
+    processes = processes_of(data.threads)
+    cores = CoreRollUp(data.blocks, data.origin.user_hz)
+    seconds = ProcessRollUp(data.start_ns, data.stretches, data.tree, processes)
+    minutes = FrameRollUp(data.start_ns, data.end_ns, data.stretches, data.tree)
+    rows: dict[str, int] = {}
+    core_samples: list[tuple[int, int]] = []
+    with TableWriter(directory / layout.SAMPLES, tables.SAMPLES) as writer:
+        rank = rank_of_node(counts)
+        for piece in pieces():
+            writer.write(
+                {
+                    "core": piece.core,
+                    "time": (piece.time_ns - data.start_ns) // layout.TICK_NS,
+                    "thread": piece.thread,
+                    "stack": rank[piece.stack],
+                }
+            )
+            _count_cores(core_samples, piece)
+            for roll_up in (cores, seconds, minutes):
+                roll_up.add(piece)
+    rows[layout.SAMPLES] = int(counts.sum())
+    rows[layout.STACKS] = _stacks(directory, data, counts)
+    rows[layout.FRAMES] = _frames(directory, data)
+    rows[layout.THREADS] = _threads(directory, data)
+    rows[layout.COUNTERS] = _counters(directory, data)
+    rows[layout.EVENTS] = _events(directory, data)
+    if (core_seconds := cores.result()) is not None:
+        rows[layout.CORES] = _cores(directory, core_seconds, data.start_ns)
+    result = seconds.result()
+    write_table(
+        directory / layout.PROCESSES,
+        tables.PROCESSES,
+        {column.name: getattr(result, column.name) for column in tables.PROCESSES},
+    )
+    rows[layout.PROCESSES] = len(result.second)
+    frames = minutes.result()
+    write_table(
+        directory / layout.FRAMES_MINUTE,
+        tables.FRAMES_MINUTE,
+        {column.name: getattr(frames, column.name) for column in tables.FRAMES_MINUTE},
+    )
+    rows[layout.FRAMES_MINUTE] = len(frames.minute)
+    _meta(directory, data, core_samples, rows)
+
+
+def rank_of_node(counts: I64) -> I32:
+    """Stacks are numbered by how often they were seen: small numbers compress."""
+    rank = np.empty(len(counts), np.int32)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts), dtype=np.int32)
+    return rank
+
+
+def _count_cores(core_samples: list[tuple[int, int]], piece: Samples) -> None:
+    borders = [0, *(np.flatnonzero(np.diff(piece.core)) + 1), len(piece)]
+    for begin, end in pairwise(borders):
+        if begin == end:
+            continue
+        core = int(piece.core[begin])
+        if core_samples and core_samples[-1][0] == core:
+            core_samples[-1] = core, core_samples[-1][1] + int(end - begin)
+        elif core_samples and core_samples[-1][0] > core:
+            raise ExhumeError("samples of a segment must be ordered by core and time")
+        else:
+            core_samples.append((core, int(end - begin)))
+
+
+def _stacks(directory: Path, data: SegmentData, counts: I64) -> int:
+    tree = data.tree
+    values: Values = {
+        "parent": tree.parent,
+        "frame": tree.frame,
+        "mode": tree.mode,
+        "samples": counts,
+    }
+    write_table(directory / layout.STACKS, tables.STACKS, values)
+    return len(tree.parent)
+
+
+def _frames(directory: Path, data: SegmentData) -> int:
+    frames = data.tree.frames
+    values: Values = {
+        "name": [frame.name for frame in frames],
+        "module": [frame.module for frame in frames],
+        "kind": np.array([frame.kind for frame in frames], np.uint8),
+    }
+    write_table(directory / layout.FRAMES, tables.FRAMES, values)
+    return len(frames)
+
+
+def _threads(directory: Path, data: SegmentData) -> int:
+    values = {column.name: getattr(data.threads, column.name) for column in tables.THREADS}
+    write_table(directory / layout.THREADS, tables.THREADS, values)
+    return len(data.threads)
+
+
+def _counters(directory: Path, data: SegmentData) -> int:
+    """One row group a block, so that one field can be read without the others."""
+    with TableWriter(directory / layout.COUNTERS, tables.COUNTERS) as writer:
+        for block in data.blocks:
+            writer.write(_long(block, data.start_ns))
+    return sum(block.values.size for block in data.blocks)
+
+
+def _long(block: Block, start_ns: int) -> Values:
+    ticks, instances = block.values.shape
+    return {
+        "field": [block.field] * block.values.size,
+        "instance": [name for name in block.instances for _ in range(ticks)],
+        "time": np.tile(block.tick_ns - start_ns, instances),
+        "value": block.values.T.ravel(),
+    }
+
+
+def _events(directory: Path, data: SegmentData) -> int:
+    events = data.events
+    absent = np.iinfo(np.int64).min
+    write_table(
+        directory / layout.EVENTS,
+        tables.EVENTS,
+        {
+            "time": np.array([e.time_ns - data.start_ns for e in events], np.int64),
+            "kind": [e.kind for e in events],
+            "subject": [e.subject for e in events],
+            "text": [e.text for e in events],
+            "core": np.array([absent if e.core is None else e.core for e in events], np.int64),
+            "pid": np.array([absent if e.pid is None else e.pid for e in events], np.int64),
+            "count": np.array([e.count for e in events], np.int32),
+            "fields": [json.dumps(dict(e.fields)) if e.fields else "" for e in events],
+        },
+    )
+    return len(events)
+
+
+def _cores(directory: Path, seconds: CoreSeconds, start_ns: int) -> int:
+    _, cores, intervals = seconds.permille.shape
+    modes: Values = {
+        column.name: seconds.permille[index].ravel()
+        for index, column in enumerate(tables.CORES[3:-1])
+    }
+    values: Values = {
+        "core": np.repeat(np.array(seconds.cores, np.uint16), intervals),
+        "start_ms": np.tile((seconds.start_ns - start_ns) // 1_000_000, cores),
+        "end_ms": np.tile((seconds.end_ns - start_ns) // 1_000_000, cores),
+        "gap_ms": seconds.gap_ms.ravel(),
+    }
+    write_table(directory / layout.CORES, tables.CORES, {**values, **modes})
+    return int(cores * intervals)
+
+
+def _meta(
+    directory: Path, data: SegmentData, core_samples: list[tuple[int, int]], rows: dict[str, int]
+) -> None:
+    files = {}
+    for name, count in rows.items():
+        size, crc = sync_file(directory / name)
+        files[name] = meta.FileFacts(size, crc, count)
+    path = directory / layout.META
+    facts = meta.Meta(
+        origin=data.origin,
+        start_ns=data.start_ns,
+        end_ns=data.end_ns,
+        clock=data.clock,
+        stretches=data.stretches,
+        core_samples=tuple(core_samples),
+        blocks=tuple(
+            meta.BlockFacts(b.field, len(b.instances), len(b.tick_ns)) for b in data.blocks
+        ),
+        files=files,
+    )
+    path.write_bytes(meta.encode(facts))
+    sync_file(path)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from exhume.cli.figures import NS
+from exhume.cli.render.flame import bar, folded, render, walk
+from exhume.model.answers import FlameTree
+from exhume.model.stack import FrameKind
+from tests.cli.made_up import (
+    HOSTILE,
+    STORY_WINDOW,
+    VIEW,
+    assert_harmless,
+    drawn,
+    flame_tree,
+    frame,
+    look,
+)
+
+AT_80 = """\
+03:14:02 – 03:14:07 UTC · 480 samples in 5 s
+100 % is 4.95 s of core time: 99 % of one core over the window.
+
+   96 % █████████▋ kubelet → runtime.goexit → main.(*Manager).housekeeping →
+                   │   syscall.read
+   96 % █████████▌ └ vfs_readᵏ  self 0.8 %
+   95 % █████████▌   └ memcg_stat_showᵏ  self 2.1 %
+   73 % ███████▎       ├ mem_cgroup_nr_lru_pagesᵏ  self 67 %
+  6.2 % ▋              │ └ _raw_spin_unlock_irqrestoreᵏ
+   20 % ██             └ cpumask_nextᵏ
+  2.5 % ▎          python → train_step
+  1.2 % ▏          swapper → common_interruptᵏ → ena_io_pollᵏ
+
+Branches below 1 % are left out: 0.6 % in sum; --min-percent 0 shows all.
+"""
+
+
+def shown(tree: FlameTree, width: int = 80, min_percent: float = 1.0) -> str:
+    return drawn(render(tree, VIEW, look(width), min_percent=min_percent), width)
+
+
+def test_the_tree_on_one_screen() -> None:
+    assert shown(flame_tree()) == AT_80
+
+
+def test_nothing_is_left_out_when_all_is_wanted() -> None:
+    text = shown(flame_tree(), min_percent=0)
+    assert "entry_SYSCALL_64" in text
+    assert "left out" not in text
+
+
+def test_what_the_query_left_out_is_said_too() -> None:
+    tree = dataclasses.replace(flame_tree(), pruned_ns=NS)
+    assert re.search(r"left out: 21 % in sum", shown(tree))
+
+
+def chain(depth: int) -> FlameTree:
+    parent = np.arange(-1, depth, dtype=np.int32)
+    total = np.full(depth + 1, 10 * NS, np.int64)
+    own = np.zeros(depth + 1, np.int64)
+    own[-1] = total[0]
+    frames = tuple(frame(f"function_{n}", FrameKind.USER) for n in range(depth + 1))
+    return FlameTree(STORY_WINDOW, parent, frames, total, own, 970, 0)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_chain_is_one_entry_that_hides_no_name(width: int) -> None:
+    text = shown(chain(200), width)
+    assert max(map(len, text.splitlines())) <= width
+    joined = "".join(text.split())
+    assert all(f"function_{n}" in joined for n in range(1, 201))
+    assert len(re.findall(r"\d %", text.split("\n\n")[1])) == 1
+
+
+def comb(depth: int) -> FlameTree:
+    """Every function does a bit itself, so that no two share a line."""
+    own = np.full(depth + 1, NS, np.int64)
+    own[0] = 0
+    total = np.cumsum(own[::-1])[::-1].copy()
+    frames = tuple(frame(f"f{n}", FrameKind.USER) for n in range(depth + 1))
+    parent = np.arange(-1, depth, dtype=np.int32)
+    return FlameTree(STORY_WINDOW, parent, frames, total, own, depth, 0)
+
+
+def test_deep_trees_keep_room_for_names() -> None:
+    text = shown(comb(90), 80, 0)
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(re.search(rf"\bf{n}\b", text) for n in range(1, 91))
+    assert "88⋯" in text
+
+
+def test_very_deep_stacks_do_not_exhaust_python() -> None:
+    assert sum(len(line.chain) for line in walk(comb(5_000), 0.0)) == 5_000
+    assert sum(1 for _ in folded(comb(2_000))) == 2_000
+
+
+def test_no_samples_are_said() -> None:
+    nothing = np.zeros(1, np.int64)
+    root = np.array([-1], np.int32)
+    empty = FlameTree(STORY_WINDOW, root, (frame(""),), nothing, nothing, 0, 0)
+    assert "No samples" in shown(empty)
+    assert list(folded(empty)) == []
+
+
+def test_folded_stacks_count_samples() -> None:
+    lines = list(folded(flame_tree()))
+    assert "python;train_step 12" in lines
+    assert sum(int(line.rpartition(" ")[2]) for line in lines) == 480
+
+
+def test_names_cannot_break_a_folded_line() -> None:
+    lines = list(folded(flame_tree({"train_step": "a;b\nc d", "python": ""})))
+    assert "[unknown];a\\x3bb\\x0ac d 12" in lines
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_names(name: str) -> None:
+    tree = flame_tree({"kubelet": name, "vfs_read": name, "cpumask_next": name})
+    for width in (40, 80, 200):
+        assert_harmless(shown(tree, width))
+    lines = list(folded(tree))
+    assert_harmless("\n".join(lines))
+    assert all(re.fullmatch(r".* \d+", line) for line in lines)
+    assert len(lines) == 8
+
+
+def test_a_bar_is_never_empty_and_never_too_long() -> None:
+    for share in (0.0001, 0.5, 0.9999, 1.0, 1.2):
+        assert len(bar(share, 10)) == 10
+        assert bar(share, 10).strip()

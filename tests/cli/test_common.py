@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from exhume.cli import common
+from exhume.cli.figures import NS
+from exhume.cli.main import with_negative_values
+from exhume.errors import EXIT_DATA, EXIT_USAGE, ExhumeError
+from exhume.model.answers import Filter, Span
+from exhume.model.window import Window
+from tests.cli.made_up import NOW_NS, VIEW
+
+
+def parsed(line: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    common.add_data(parser)
+    common.add_window(parser, default="10m")
+    common.add_filter(parser)
+    common.add_output(parser)
+    words = [word.replace("_", " ") for word in line.split()]
+    return parser.parse_args(with_negative_values(words))
+
+
+def window(line: str) -> tuple[float, float]:
+    """Seconds before now."""
+    found = common.window_of(parsed(line), VIEW)
+    return (NOW_NS - found.start_ns) / NS, (NOW_NS - found.end_ns) / NS
+
+
+def test_without_options_the_window_is_the_last_few_minutes() -> None:
+    assert window("") == (600, 0)
+
+
+def test_the_ways_to_name_a_window() -> None:
+    # Now is 03:20:00.
+    assert window("--last 90s") == (90, 0)
+    assert window("--at 03:14:02 --for 5s") == (358, 353)
+    assert window("--at 03:14:02") == (358, 353)
+    assert window("--at 5m_ago --for 1m") == (300, 240)
+    assert window("--from 03:10") == (600, 0)
+    assert window("--from -5m --to -1m") == (300, 60)
+    assert window("--from 03:10 --to 03:11:30") == (600, 510)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["--last 10m --at 03:14", "--at 03:14 --from 03:10", "--for 5s", "--to 03:14",
+     "--from 03:14 --to -30m", "--last 0s", "--last soon", "--at never"],
+)  # fmt: skip
+def test_a_window_that_makes_no_sense_is_a_usage_error(line: str) -> None:
+    with pytest.raises(ExhumeError) as caught:
+        common.window_of(parsed(line), VIEW)
+    assert caught.value.exit_code == EXIT_USAGE
+    assert caught.value.todo
+
+
+def test_filters_add_up() -> None:
+    args = parsed("--core 39 --core 0-3,7 --comm a;b --comm c --pid 1 --tid 2 --mode softirq")
+    assert common.filter_of(args) == Filter(
+        cores=(0, 1, 2, 3, 7, 39), comms=("a;b", "c"), pids=(1,), tids=(2,), modes=("softirq",)
+    )
+    assert common.filter_of(parsed("")) == Filter()
+
+
+@pytest.mark.parametrize("text", ["", "x", "3-1", "-1", "1-", "1,,2", "70000", "0" * 5000, "²"])
+def test_what_is_not_a_core_is_a_usage_error(text: str) -> None:
+    with pytest.raises(ExhumeError, match="not a core") as caught:
+        common.parse_cores([text])
+    assert caught.value.exit_code == EXIT_USAGE
+
+
+def span(start_s: int, end_s: int, state: str = "segment") -> Span:
+    return Span(Window(NOW_NS + start_s * NS, NOW_NS + end_s * NS), state, 1, 1, False, "")
+
+
+LAST_MINUTE = Window(NOW_NS - 60 * NS, NOW_NS)
+
+
+def test_a_window_with_anything_recorded_is_accepted() -> None:
+    common.need_recorded([span(-3600, -3000), span(-59, -58)], LAST_MINUTE, VIEW)
+
+
+def test_a_window_without_data_says_what_is_recorded_instead() -> None:
+    spans = [
+        span(-3000, -2400),
+        span(-3600, -3000),
+        span(-100_000, -90_000),
+        span(-60, 0, "damaged"),
+    ]
+    with pytest.raises(ExhumeError) as caught:
+        common.need_recorded(spans, LAST_MINUTE, VIEW)
+    assert caught.value.exit_code == EXIT_DATA
+    assert caught.value.what == (
+        "nothing recorded between 03:19:00 and 03:20:00; recorded are: "
+        "2024-04-29 23:33:20 – 2024-04-30 02:20:00; 02:20:00 – 02:40:00"
+    )
+
+
+def test_many_stretches_are_told_briefly() -> None:
+    spans = [span(-10_000 - 100 * n, -10_050 - 100 * n + 60) for n in range(50)]
+    with pytest.raises(ExhumeError) as caught:
+        common.need_recorded(spans, LAST_MINUTE, VIEW)
+    assert "45 earlier ones; " in caught.value.what
+    assert len(caught.value.what) < 400
+
+
+def test_an_empty_recording_says_so() -> None:
+    with pytest.raises(ExhumeError, match="nor at any other time"):
+        common.need_recorded([], LAST_MINUTE, VIEW)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.cli import main as cli
+from exhume.errors import ExhumeError
+
+SOURCE = Path(cli.__file__).parent
+
+
+@pytest.mark.parametrize(("name", "line"), cli.COMMANDS)
+def test_the_one_line_help_is_the_first_line_of_the_docstring(name: str, line: str) -> None:
+    doc = ast.get_docstring(ast.parse((SOURCE / f"{name}.py").read_text(encoding="utf-8")))
+    assert doc is not None
+    assert doc.splitlines()[0] == line
+    assert "Examples:\n  exhume " in doc
+
+
+def test_help_lists_every_command_and_is_quick() -> None:
+    code = "import sys; from exhume.cli.main import main; main(['--help'])"
+    report = (
+        f"try: exec({code!r})\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'rich', 'pyarrow', 'asyncio'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys\n" + report], capture_output=True, text=True, check=True
+    )
+    for name, line in cli.COMMANDS:
+        assert name in done.stdout
+        assert line.split()[0] in done.stdout
+
+
+@pytest.mark.parametrize(("name", "_"), cli.COMMANDS)
+def test_the_help_of_a_command_shows_its_examples(
+    name: str, _: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([name, "--help"])
+    assert ended.value.code == 0
+    assert f"exhume {name}" in capsys.readouterr().out.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["nonsense"], ["top", "--nonsense"], ["top", "--mode", "nonsense"], ["top", "--limit", "many"],
+     ["top", "--thr"], ["top", "--last"], ["flame", "--min-percent", "101"],
+     ["cores", "--columns=0"]],
+)  # fmt: skip
+def test_a_usage_error_is_64_and_says_where_the_help_is(
+    words: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    data = [] if words == ["nonsense"] else ["--data", str(tmp_path)]
+    assert cli.main([*words, *data]) == 64
+    shown = capsys.readouterr().err
+    assert shown.startswith("exhume: ")
+    assert len(shown.splitlines()) >= 2
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 64
+    assert "COMMAND" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("exhume ")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "shown"),
+    [
+        (ExhumeError("it broke", todo="mend it"), 65, "exhume: it broke\n  mend it\n"),
+        (ExhumeError("odd", exit_code=64), 64, "exhume: odd\n"),
+        (ExhumeError("\x1b[31mname"), 65, "exhume: \\x1b[31mname\n"),
+        (PermissionError(13, "Permission denied", "/var/x"), 77, "exhume: no permission: /var/x\n"),
+        (ZeroDivisionError("zero"), 70, "exhume: internal error: ZeroDivisionError: zero\n"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_errors_become_messages_and_exit_codes(
+    error: BaseException,
+    code: int,
+    shown: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(argv: Any) -> int:
+        raise error
+
+    monkeypatch.setattr(cli, "_run", fail)
+    monkeypatch.delenv("EXHUME_DEBUG", raising=False)
+    assert cli.main([]) == code
+    written = capsys.readouterr()
+    assert written.err.startswith(shown)
+    assert "Traceback" not in written.err
+    assert written.out == ""
+
+
+def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(argv: Any) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "_run", fail)
+    monkeypatch.setenv("EXHUME_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        cli.main([])
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    talk = "import exhume.cli.main as m; m._run = lambda argv: print('x' * 10**6) or 0; m.entry()"
+    done = subprocess.run(
+        [sys.executable, "-c", talk],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write_end)
+    assert done.stderr == ""
+    assert done.returncode == cli.EXIT_BROKEN_PIPE
+
+
+def test_a_negative_time_is_a_value_and_not_an_option() -> None:
+    joined = cli.with_negative_values(["top", "--from", "-5m", "--to", "-1m", "--json"])
+    assert joined == ["top", "--from=-5m", "--to=-1m", "--json"]
+    assert cli.with_negative_values(["--json", "--utc", "x", "-5m"])[-1] == "-5m"
+
+
+def test_every_command_has_a_module_of_its_own() -> None:
+    for name, _ in cli.COMMANDS:
+        assert importlib.util.find_spec(f"exhume.cli.{name}") is not None

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exhume.cli.main import main
+from exhume.model.jsonable import jsonable
+from tests.cli.render.test_status import RUNNING
+
+
+def write(directory: Path, text: str) -> list[str]:
+    (directory / "status.json").write_text(text)
+    return ["status", "--data", str(directory), "--utc"]
+
+
+def test_a_recorder_that_says_it_runs_is_0(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = write(tmp_path, json.dumps(jsonable(RUNNING)))
+    assert main(command) == 0
+    assert "recording since" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cost"]["lost_samples"] == 312
+
+
+def test_no_recording_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--data", str(tmp_path / "none")]) == 1
+    assert "never recorded" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", "[" * 100_000, '{"state": "odd"}'])
+def test_a_status_that_cannot_be_read_is_2(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(write(tmp_path, text)) == 2
+    assert "can't tell" in capsys.readouterr().err
