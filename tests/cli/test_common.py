@@ -71,8 +71,8 @@ def test_what_is_not_a_core_is_a_usage_error(text: str) -> None:
     assert caught.value.exit_code == EXIT_USAGE
 
 
-def span(start_s: int, end_s: int, state: str = "segment") -> Span:
-    return Span(Window(NOW_NS + start_s * NS, NOW_NS + end_s * NS), state, 1, 1, False, "")
+def span(start_s: int, end_s: int) -> Span:
+    return Span(Window(NOW_NS + start_s * NS, NOW_NS + end_s * NS), "segment", 1, 1, False, "")
 
 
 LAST_MINUTE = Window(NOW_NS - 60 * NS, NOW_NS)
@@ -83,12 +83,7 @@ def test_a_window_with_anything_recorded_is_accepted() -> None:
 
 
 def test_a_window_without_data_says_what_is_recorded_instead() -> None:
-    spans = [
-        span(-3000, -2400),
-        span(-3600, -3000),
-        span(-100_000, -90_000),
-        span(-60, 0, "damaged"),
-    ]
+    spans = [span(-3000, -2400), span(-3600, -3000), span(-100_000, -90_000)]
     with pytest.raises(ExhumeError) as caught:
         common.need_recorded(spans, LAST_MINUTE, VIEW)
     assert caught.value.exit_code == EXIT_DATA
@@ -96,6 +91,15 @@ def test_a_window_without_data_says_what_is_recorded_instead() -> None:
         "nothing recorded between 03:19:00 and 03:20:00; recorded are: "
         "2024-04-29 23:33:20 – 2024-04-30 02:20:00; 02:20:00 – 02:40:00"
     )
+
+
+def test_a_damaged_stretch_answers_in_part_or_says_what_is_wrong() -> None:
+    part = Span(LAST_MINUTE, "damaged", 1, 500, False, "bad checksum")
+    common.need_recorded([part], LAST_MINUTE, VIEW)
+    lost = Span(LAST_MINUTE, "damaged", 1, 0, False, "no \x1b[31mmeta data")
+    with pytest.raises(ExhumeError, match=r"is damaged .*meta data") as caught:
+        common.need_recorded([lost, span(-100, -90)], LAST_MINUTE, VIEW)
+    assert caught.value.exit_code == EXIT_DATA
 
 
 def test_many_stretches_are_told_briefly() -> None:

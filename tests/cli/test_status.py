@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from exhume.cli.main import main
 from exhume.model.jsonable import jsonable
+from exhume.record import lock
 from tests.cli.render.test_status import RUNNING
 
 
@@ -19,10 +21,19 @@ def test_a_recorder_that_says_it_runs_is_0(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = write(tmp_path, json.dumps(jsonable(RUNNING)))
+    held = lock.acquire(tmp_path)
     assert main(command) == 0
-    assert "recording since" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("recording since")
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cost"]["lost_samples"] == 312
+    os.close(held)
+
+
+def test_a_recorder_that_was_killed_is_1_and_says_since_when(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(write(tmp_path, json.dumps(jsonable(RUNNING)))) == 1
+    assert capsys.readouterr().out.startswith("not recording since 2024-05-01 03:20:00")
 
 
 def test_no_recording_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exhume.cli.figures import count
+from exhume.cli.safe import printable
 from exhume.cli.times import (
     DURATION_FORMS,
     TIME_FORMS,
@@ -146,14 +147,16 @@ def open_recording(args: argparse.Namespace) -> Recording:
     if not directory.is_dir():
         todo = "'exhume up' records this node; --data DIR names another place"
         raise ExhumeError(f"no recording in {directory}", todo=todo)
+    from exhume.store.heads import read_heads
     from exhume.store.recording import Recording
 
-    return Recording.open(directory)
+    return Recording.open(directory, heads=read_heads)
 
 
 def need_recorded(spans: Sequence[Span], window: Window, view: Viewpoint) -> None:
     """An empty answer would look like an idle machine; say what there is instead."""
-    readable = [span for span in spans if span.state != "damaged"]
+    # A damaged stretch may still answer in part; one that lost even its index has no samples.
+    readable = [span for span in spans if span.state != "damaged" or span.samples]
     if any(span.window.overlaps(window) for span in readable):
         return
     stretches = joined([span.window for span in readable])
@@ -162,9 +165,18 @@ def need_recorded(spans: Sequence[Span], window: Window, view: Viewpoint) -> Non
         shown.insert(0, f"{count(len(stretches) - len(shown), 'earlier stretch', 'earlier ones')}")
     start, _, end = view.show_window(window).partition(" – ")
     what = f"nothing recorded between {start} and {end}"
+    for span in spans:
+        if span.window.overlaps(window):
+            what = f"what was recorded between {start} and {end} is damaged ({span.problem})"
     if not shown:
         raise ExhumeError(f"{what}, nor at any other time", todo="'exhume up' records this node")
     raise ExhumeError(f"{what}; recorded are: {'; '.join(shown)}", todo="ask for one of those")
+
+
+def tell_problems(problems: Sequence[str]) -> None:
+    """What weakens an answer that has no place for it goes to stderr: --folded stays clean."""
+    for problem in problems:
+        print(f"exhume: note: {printable(problem)}", file=sys.stderr)
 
 
 def joined(windows: Sequence[Window], slack_ns: int = 5_000_000_000) -> list[Window]:

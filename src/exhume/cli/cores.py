@@ -79,7 +79,8 @@ def ask(
     for stretch in stretches(whole):
         seconds = max(1, math.ceil(stretch.seconds))
         found += bursts(only(queries.core_map(recording, stretch, seconds), cores))
-    return CoresAnswer(whole, MAP_MODES, tuple(sorted(found, key=Burst.rank)))
+    ranked = tuple(sorted(found, key=Burst.rank))
+    return CoresAnswer(whole, MAP_MODES, ranked, recording.problems(window))
 
 
 def whole_seconds(window: Window) -> Window:

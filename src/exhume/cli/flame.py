@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
         share = 0.0 if args.folded else args.min_percent / 100
         answer = queries.flame(recording, window, filter=chosen, min_share=share)
+    common.tell_problems(recording.problems(window))
     if args.json:
         common.print_json(answer)
         return 0

@@ -24,12 +24,21 @@ MOST_HZ = 10_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
-    parser.add_argument("--hz", type=float, default=97.0, help="samples a second and core (default: 97)")
-    parser.add_argument("--no-samples", action="store_true", help="counters only, no stacks")
-    parser.add_argument("--keep", default="24h", metavar="D", help="drop what is older (default: 24h)")
-    parser.add_argument("--max-bytes", default="4G", metavar="SIZE", help="and what does not fit (default: 4G)")
     parser.add_argument(
-        "--max-pinned-bytes", default="2G", metavar="SIZE", help="for pinned stretches beyond that (default: 2G)"
+        "--hz", type=float, default=97.0, help="samples a second and core (default: 97)"
+    )
+    parser.add_argument("--no-samples", action="store_true", help="counters only, no stacks")
+    parser.add_argument(
+        "--keep", default="24h", metavar="D", help="drop what is older (default: 24h)"
+    )
+    parser.add_argument(
+        "--max-bytes", default="4G", metavar="SIZE", help="and what does not fit (default: 4G)"
+    )
+    parser.add_argument(
+        "--max-pinned-bytes",
+        default="2G",
+        metavar="SIZE",
+        help="for pinned stretches beyond that (default: 2G)",
     )
     parser.add_argument(
         "--budget", type=float, metavar="PERCENT",
@@ -77,5 +86,9 @@ def settings(args: argparse.Namespace) -> Settings:
 def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise ExhumeError(f"{text!r} is not a size", todo="write 500M, 4G or a number of bytes", exit_code=EXIT_USAGE)
+        raise ExhumeError(
+            f"{text!r} is not a size",
+            todo="write 500M, 4G or a number of bytes",
+            exit_code=EXIT_USAGE,
+        )
     return int(float(match[1]) * _UNITS[match[2].upper()])

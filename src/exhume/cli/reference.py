@@ -45,7 +45,11 @@ def _section(name: str) -> Iterator[str]:
         yield "```\n" + "\n".join(lines) + "\n```\n"
     # argparse has no public list of its groups; these two names have been there since Python 2.7.
     for group in parser._action_groups:
-        actions = [a for a in group._group_actions if a.dest != "help"]
+        actions = [
+            action
+            for action in group._group_actions
+            if action.dest != "help" and action.help != argparse.SUPPRESS
+        ]
         if not actions:
             continue
         if group.title and group.title not in ("options", "positional arguments"):
@@ -53,7 +57,7 @@ def _section(name: str) -> Iterator[str]:
             yield f"{group.description}\n" if group.description else ""
         yield "| option | |\n|---|---|"
         for action in actions:
-            yield f"| `{_usage(action)}` | {action.help or ''} |"
+            yield f"| `{_usage(action)}` | {(action.help or '').replace('%%', '%')} |"
         yield ""
     if getattr(module, "ANSWER", None) is not None:
         yield f"`--json`: [schema/{name}.json](schema/{name}.json)\n"

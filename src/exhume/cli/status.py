@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from exhume.cli import common
@@ -20,6 +21,7 @@ from exhume.cli.safe import printable
 from exhume.errors import ExhumeError, ParseError
 from exhume.model.jsonable import from_jsonable
 from exhume.model.status import Disk, Status
+from exhume.record import lock
 
 ANSWER = Status
 STATUS_FILE = "status.json"
@@ -60,4 +62,8 @@ def read(directory: Path) -> Status:
         data = json.loads(text)
     except (ValueError, RecursionError):
         raise ParseError(str(path), "the start", "JSON") from None
-    return from_jsonable(Status, data, path=str(path))
+    status = from_jsonable(Status, data, path=str(path))
+    if status.state == "running" and lock.holder(directory) is None:
+        # It was killed, or the machine went down: nobody was left to say so.
+        return replace(status, state="stopped", pid=None, since_wall_ns=status.updated_wall_ns)
+    return status

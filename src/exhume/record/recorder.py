@@ -115,6 +115,7 @@ class Recorder:
     def run(self, wait: Wait) -> None:
         start = self._host.clock.monotonic_ns()
         self._events.append(Event(start, "recorder-start", "exhume", f"exhume {__version__} began to record"))
+        self._read_cpu(start)  # opens the events first, so that our own children are heard of
         self._rotate(start)
         self.tick(start)
         planned = start + TICK_NS

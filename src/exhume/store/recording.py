@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from exhume.errors import EXIT_PERMISSION, ExhumeError
 from exhume.model.answers import Span
@@ -14,6 +16,8 @@ from exhume.store import layout
 from exhume.store.cache import DEFAULT_BYTES, Cache
 from exhume.store.files import DamagedFileError, size_of
 from exhume.store.meta import NewerFormatError
+from exhume.store.minutes import MinuteFile, Rows, minute_files, read_file, read_minutes
+from exhume.store.rollups import MINUTE_NS
 from exhume.store.segment import Segment
 from exhume.store.view import SegmentView
 
@@ -41,6 +45,8 @@ class Recording:
         self._segments: dict[str, Segment] = {}
         self._heads: list[SegmentView] = []
         self._unreadable: list[Unreadable] = []
+        self._minute_problems: dict[str, Window] = {}
+        self._minute_sources: dict[Path, list[tuple[str, Window]]] = {}
         self.refresh()
 
     @staticmethod
@@ -115,7 +121,43 @@ class Recording:
         for lost in self._unreadable:
             size = size_of(lost.path)
             spans.append(Span(lost.window, "damaged", size, 0, False, str(lost.error)))
+        spans.extend(self._minute_spans())
         return sorted(spans, key=lambda span: span.window)
+
+    def _minute_spans(self) -> Iterator[Span]:
+        """Stretches of which only roll-ups are left; those that follow each other as one."""
+        known = {*self._segments, *(head.name for head in self._heads)}
+        found: list[Window] = []
+        for file in minute_files(self.root):
+            if file.table == "cores" and file.source not in known:
+                with suppress(DamagedFileError):
+                    found.extend(w for source, w in self._sources(file) if source not in known)
+        merged: list[Window] = []
+        for window in sorted(found):
+            if merged and window.start_ns - merged[-1].end_ns <= MINUTE_NS:
+                merged[-1] = Window(merged[-1].start_ns, max(merged[-1].end_ns, window.end_ns))
+            else:
+                merged.append(window)
+        return (Span(window, "minutes", 0, 0, False, "") for window in merged)
+
+    def _sources(self, file: MinuteFile) -> list[tuple[str, Window]]:
+        """The segments a file sums up, and when they were. Its name holds its checksum, so what
+        was read once stays true."""
+        if file.path not in self._minute_sources:
+            rows = read_file(file)
+            names, group = np.unique(rows["source"].astype(str), return_inverse=True)
+            minute = rows["minute"].astype(np.int64) * MINUTE_NS
+            self._minute_sources[file.path] = [
+                (
+                    str(name),
+                    Window(
+                        int(minute[group == index].min()),
+                        int(minute[group == index].max()) + MINUTE_NS,
+                    ),
+                )
+                for index, name in enumerate(names)
+            ]
+        return self._minute_sources[file.path]
 
     def problems(self, window: Window) -> tuple[str, ...]:
         """What could not be read in this window, as far as anyone tried."""
@@ -125,7 +167,13 @@ class Recording:
                 for span in self.spans()
                 if span.problem and span.window.overlaps(window)
             )
-        )
+        ) + tuple(text for text, where in self._minute_problems.items() if where.overlaps(window))
+
+    def minutes(self, table: str, window: Window, besides: Collection[str] = ()) -> Rows:
+        """Minute roll-ups of stretches other than the segments named."""
+        rows, problems = read_minutes(self.root, table, window, besides)
+        self._minute_problems.update(dict.fromkeys(problems, window))
+        return rows
 
     @contextmanager
     def sparing(self, view: SegmentView) -> Iterator[None]:

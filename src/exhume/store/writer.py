@@ -19,6 +19,7 @@ from exhume.model.segment import SegmentData
 from exhume.model.series import Block
 from exhume.store import layout, meta, tables
 from exhume.store.files import remove_directory, sync_directory, sync_file
+from exhume.store.minutes import write_minutes
 from exhume.store.parquet import Column, TableWriter, write_table
 from exhume.store.rollups import (
     CoreRollUp,
@@ -27,6 +28,7 @@ from exhume.store.rollups import (
     ProcessRollUp,
     processes_of,
 )
+from exhume.store.segment import Segment
 
 PIECE_ROWS = 1 << 17
 """Rows of one row group of samples: some 3 MiB while it is written."""
@@ -50,6 +52,8 @@ def write_segment(root: Path, data: SegmentData, pieces: Pieces | None = None) -
     temporary.mkdir()
     try:
         _write_files(temporary, data, pieces or (lambda: _cut(data.samples)))
+        # First the minutes: a crash in between closes the same stretch again and replaces them.
+        write_minutes(root, Segment(temporary), path.name)
         _show(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

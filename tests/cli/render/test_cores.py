@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -10,7 +11,16 @@ from exhume.cli.render.cores import plot_width, render
 from exhume.cli.times import Viewpoint
 from exhume.derive.bursts import bursts
 from exhume.model.answers import MAP_MODES, CoreMap
-from tests.cli.made_up import BERLIN, NOW_NS, VIEW, core_map, drawn, look
+from tests.cli.made_up import (
+    BERLIN,
+    HOSTILE,
+    NOW_NS,
+    VIEW,
+    assert_harmless,
+    core_map,
+    drawn,
+    look,
+)
 
 BURST = (39, 240, 6)
 
@@ -154,6 +164,12 @@ def test_the_axis_has_round_times_of_the_zone() -> None:
     assert "CEST" in text
     night = drawn(render(answer(core_map(2, 43_200, 89)), VIEW, look(120)), 120)
     assert re.search(r"16:00 +18:00 +20:00", night)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_notes_stay_notes(name: str) -> None:
+    made = dataclasses.replace(answer(core_map(2, 60, 60)), notes=(name,))
+    assert_harmless(drawn(render(made, VIEW, look(80)), 80))
 
 
 def test_colour_changes_no_letter() -> None:

@@ -54,9 +54,10 @@ def test_no_recorder_says_how_to_start_one() -> None:
     never = shown(Status("never", "/x", EMPTY))
     assert "never recorded in /x" in never
     assert "exhume up" in never
-    stopped = dataclasses.replace(RUNNING, state="stopped", cost=None)
+    stopped = dataclasses.replace(RUNNING, state="stopped")
     assert re.match(r"not recording since 02:18:59\n", shown(stopped))
     assert "sampled" not in shown(stopped)
+    assert "a day" not in shown(stopped)
 
 
 def test_counters_only_is_said_aloud() -> None:

@@ -26,6 +26,8 @@ class CoresAnswer:
     """What `worst_mode` counts in and the first axis of `mode_percent_of_core` goes over."""
     bursts: tuple[Burst, ...]
     """Cores at 95 % or more; those not in user mode first, then the longest first."""
+    notes: tuple[str, ...] = ()
+    """What weakens the answer: damaged stretches."""
 
 
 def summary(answer: CoresAnswer, view: Viewpoint) -> list[str]:

@@ -24,6 +24,7 @@ from exhume.cli.render.core_words import (
     summary,
     worst_cell,
 )
+from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
 from exhume.model.answers import CoreMap
 from exhume.model.arrays import F32
@@ -92,6 +93,7 @@ def render(
         lines.append(Text(" " * (LABEL_WIDTH + 1)).append_text(part))
     lines += [Text(), *_legend(core_map, rows, look), Text()]
     sentences = [Text(sentence) for sentence in summary(answer, view)]
+    sentences += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
     for line in lines:
         line.no_wrap, line.overflow = True, "crop"
     return Group(*lines, *sentences)

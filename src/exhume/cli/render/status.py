@@ -66,7 +66,7 @@ def _rows(status: Status, view: Viewpoint) -> list[tuple[str, Text]]:
         rows.append(("cores", _cores(status)))
     if status.sources:
         rows.append(("sources", _sources(status.sources)))
-    if status.cost is not None:
+    if status.cost is not None and status.state == "running":
         rows.append(("cost", _cost(status.cost)))
     rows += _disk(status.disk, view)
     rows.append(("data", Text(printable(status.data_dir))))

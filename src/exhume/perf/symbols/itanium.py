@@ -1,23 +1,24 @@
-"""C++ names (`_Z…`, the Itanium ABI) as `perf report` prints them: without return and parameters.
+"""C++ names (`_Z…`, the Itanium ABI) as `perf report` prints them: without result and parameters.
 
 Our own, because the demanglers at hand (libstdc++'s, LLVM's) print a hostile name of 500 bytes as
-2^40 characters. Here every part of the output is capped as it is made, and the work is counted.
-Only the name is read to the end; the parameters behind it are skipped where nothing needs them.
+2^40 characters. Here every part of the output is capped as it is made, and nothing is read twice.
 """
 
 from __future__ import annotations
 
-from exhume.perf.symbols.itanium_types import Types
-from exhume.perf.symbols.itanium_words import OPERATORS, STANDARD, STANDARD_FULL, Unmangled, cut
+from exhume.perf.symbols.itanium_expressions import Expressions
+from exhume.perf.symbols.itanium_words import (
+    OPERATORS,
+    STANDARD_FULL,
+    UnmangledError,
+    cut,
+)
 
-_SPECIAL = {
-    "Tc": "covariant return thunk to ",
+_SPECIAL_NAME = {
     "TH": "TLS init function for ",
     "TW": "TLS wrapper function for ",
     "GV": "guard variable for ",
     "GR": "reference temporary for ",
-    "GTt": "transaction clone for ",
-    "GTn": "non-transaction clone for ",
 }
 _SPECIAL_TYPE = {
     "TV": "vtable for ",
@@ -25,126 +26,120 @@ _SPECIAL_TYPE = {
     "TI": "typeinfo for ",
     "TS": "typeinfo name for ",
 }
+_CLONES = {"GTt": "transaction clone for ", "GTn": "non-transaction clone for "}
 
 
 def demangle(name: str) -> str | None:
-    """None where it is no C++ name, or one beyond the parts of the grammar that are read here."""
+    """None where it is no C++ name, or one with a part of the grammar that is not read here."""
     if not name.startswith("_Z"):
         return None
     try:
         return _Names(name, 2).encoding()
-    except (Unmangled, RecursionError):
+    except (UnmangledError, RecursionError):
         return None
 
 
-class _Names(Types):
-    """The half of the grammar that is about names; `Types` is the other."""
-
+class _Names(Expressions):
     def encoding(self) -> str:
-        if self.peek(1) in ("T", "G"):
-            return self._special()
-        return self.name(of_function=True)
+        """A function's name; what follows it, its parameters, is left unread."""
+        return self._special() if self.peek(1) in ("T", "G") else self.name(of_function=True)
 
     def _special(self) -> str:
-        for code in (self.peek(3), self.peek(2)):
-            if code in _SPECIAL:
-                self.at += len(code)
-                if code == "Tc":
-                    self._call_offset()
-                    self._call_offset()
-                    return cut(_SPECIAL[code] + self.encoding())
-                inner = self.encoding() if code.startswith("GT") else self.name()
-                return cut(_SPECIAL[code] + inner)
-            if code in _SPECIAL_TYPE:
-                self.at += 2
-                return cut(_SPECIAL_TYPE[code] + self.type_text())
-        if self.peek(2) in ("Th", "Tv"):
-            virtual = "virtual" if self.peek(2) == "Tv" else "non-virtual"
+        two, three = self.peek(2), self.peek(3)
+        self.at += 2
+        if two in _SPECIAL_NAME:
+            return cut(_SPECIAL_NAME[two] + self.name())
+        if two in _SPECIAL_TYPE:
+            return cut(_SPECIAL_TYPE[two] + self.type_text())
+        if three in _CLONES:
             self.at += 1
+            return cut(_CLONES[three] + self.encoding())
+        if two == "Tc":
             self._call_offset()
+            self._call_offset()
+            return cut(f"covariant return thunk to {self.encoding()}")
+        if two in ("Th", "Tv"):
+            self.at -= 1
+            self._call_offset()
+            virtual = "virtual" if two == "Tv" else "non-virtual"
             return cut(f"{virtual} thunk to {self.encoding()}")
-        raise Unmangled
+        raise UnmangledError
 
     def _call_offset(self) -> None:
-        kind = self.take(1)
-        if kind not in ("h", "v"):
-            raise Unmangled
-        for _ in range(1 if kind == "h" else 2):
+        fields = {"h": 1, "v": 2}.get(self.peek(1), 0)
+        self.at += 1
+        if not fields:
+            raise UnmangledError
+        for _ in range(fields):
             self.skip("n")
             self.number()
             self.expect("_")
 
     def name(self, of_function: bool = False) -> str:
-        with self.deeper():
-            first = self.peek(1)
-            if first == "N":
-                return self._nested(of_function)
-            if first == "Z":
-                return self._local()
-            if first == "S" and self.peek(2) != "St":
-                # A template that is a substitution: the arguments must follow.
-                text = self.substitution()
-                if self.peek(1) != "I":
-                    raise Unmangled
-                return self.with_arguments(text, of_function)
-            std = self.skip("St")
-            text = ("std::" if std else "") + self._unqualified("")
-            if self.peek(1) == "I":
-                self.push(text)
-                text = self.with_arguments(text, of_function)
-            return text
+        first = self.peek(1)
+        if first == "N":
+            return self._nested(of_function)
+        if first == "Z":
+            return self._local(of_function)
+        if first == "S" and self.peek(2) != "St":
+            text = self.substituted().text()
+            if self.peek(1) != "I":
+                raise UnmangledError
+            return self.with_arguments(text, of_function)
+        std = self.skip("St")
+        text = self.unqualified("")
+        text = f"std::{text}" if std else text
+        if self.peek(1) == "I":
+            self.push(text)
+            text = self.with_arguments(text, of_function)
+        return text
 
     def _nested(self, of_function: bool) -> str:
         """`N K 3foo 3bar I…E E`: each prefix is a candidate for later substitution."""
         self.expect("N")
         self.skip("H")
-        while self.peek(1) in ("r", "V", "K"):
+        while self.peek(1) in ("r", "V", "K") and self.peek(1):
             self.at += 1
         if self.peek(1) in ("R", "O"):
             self.at += 1
-        text, fresh = "", False
+        text, pushed = "", False
         while not self.skip("E"):
-            first = self.peek(1)
-            fresh = True
-            if first == "I":
-                if not text:
-                    raise Unmangled
-                text = self.with_arguments(text, of_function)
-            elif first == "S" and not text:
-                fresh = self.peek(2) != "St"
-                text, fresh = ("std", False) if self.skip("St") else (self._prefix(), False)
-            elif first == "T" and not text:
-                text = self.template_parameter().text()
-            elif self.peek(2) in ("Dt", "DT") and not text:
-                text = self.decltype()
-            elif self.skip("M"):
+            if self.skip("M"):  # of a member's initialiser
                 continue
-            else:
-                part = self._unqualified(text)
-                text = cut(f"{text}::{part}" if text else part)
-            if fresh:
+            text, pushed = self._longer(text, of_function)
+            if pushed:
                 self.push(text)
         if not text:
-            raise Unmangled
-        if fresh:
+            raise UnmangledError
+        if pushed:
             self.subs.pop()  # the whole is a candidate only as a type, and then `type` adds it
         return text
 
-    def _prefix(self) -> str:
-        """A substitution at the start of a nested name; before a constructor its long form."""
-        code = self.peek(2)
-        text = self.substitution()
-        if code in STANDARD_FULL and self.peek(1) in ("C", "D") and self.peek(2) != "Dt":
-            return STANDARD_FULL[code]
-        return text
+    def _longer(self, text: str, of_function: bool) -> tuple[str, bool]:
+        """One part more, and whether that makes a new candidate."""
+        first, two = self.peek(1), self.peek(2)
+        if first == "I" and text:
+            return self.with_arguments(text, of_function), True
+        if not text and two == "St":
+            self.at += 2
+            return "std", False
+        if not text and first == "S":
+            text = self.substituted().text()
+            constructor = self.peek(1) in ("C", "D")
+            return (STANDARD_FULL[two] if constructor and two in STANDARD_FULL else text), False
+        if not text and first == "T":
+            return self.template_parameter().text(), True
+        if not text and two in ("Dt", "DT"):
+            return self.decltype(), True
+        part = self.unqualified(text)
+        return cut(f"{text}::{part}" if text else part), True
 
-    def _local(self) -> str:
+    def _local(self, of_function: bool) -> str:
         """`Z encoding E name`: something inside a function."""
         self.expect("Z")
-        outer = self.scope
         function = self.encoding()
         while not self.skip("E"):
-            self.skip_signature_part()
+            self._skip_parameter()
         if self.skip("s"):
             self._discriminator()
             return cut(f"{function}::string literal")
@@ -152,29 +147,35 @@ class _Names(Types):
             if self.peek(1) != "_":
                 self.number()
             self.expect("_")
-        text = cut(f"{function}::{self.name()}")
+        text = cut(f"{function}::{self.name(of_function)}")
         self._discriminator()
-        self.scope = outer
         return text
+
+    def _skip_parameter(self) -> None:
+        if self.skip("Q"):
+            self.expression()
+        elif self.skip("."):
+            raise UnmangledError
+        else:
+            self.type()
 
     def _discriminator(self) -> None:
         if self.skip("__"):
             self.number()
             self.expect("_")
-        elif self.peek(1) == "_" and self.peek(2)[1:].isdigit():
+        elif self.peek(1) == "_" and self.peek(2)[1:].isdecimal():
             self.at += 2
 
-    def _unqualified(self, scope: str) -> str:
-        self.step()
-        self.skip("F")  # a friend, by the ABI's later editions
+    def unqualified(self, scope: str) -> str:
+        self.skip("F")  # a friend, in later editions of the ABI
         while self.skip("W"):  # a module
             self.skip("P")
             self.source_name()
         self.skip("L")  # internal linkage
-        first = self.peek(1)
-        if first.isdigit():
+        first, second = self.peek(1), self.peek(2)[1:]
+        if first.isdecimal():
             text = self.source_name()
-        elif first == "C" or (first == "D" and self.peek(2)[1:] in tuple("012345")):
+        elif scope and (first == "C" or (first == "D" and second.isdecimal())):
             text = self._constructor(scope)
         elif first == "U":
             text = self._unnamed()
@@ -187,26 +188,28 @@ class _Names(Types):
         return text
 
     def _constructor(self, scope: str) -> str:
-        if not scope:
-            raise Unmangled
-        kind = self.take(1)
-        inherited = kind == "C" and self.skip("I")
-        self.take(1)
+        destructor = self.skip("D")
+        inherited = not destructor and self.skip("C") and self.skip("I")
+        self.at += 1
         if inherited:
-            self.type_text()
-        return ("~" if kind == "D" else "") + _last_name(scope)
+            self.type()
+        return ("~" if destructor else "") + last_name(scope)
 
     def _unnamed(self) -> str:
         if self.skip("Ut"):
             return f"{{unnamed type#{self._ordinal()}}}"
         if self.skip("Ub"):
             return f"{{block#{self._ordinal()}}}"
-        if not self.skip("Ul"):
-            raise Unmangled
+        self.expect("Ul")
         outer, self.scope = self.scope, None  # T_ in a lambda's parameters is its `auto`
-        types = self.until_end(self.lambda_parameter)
+        while self.peek(2) in ("Ty", "Tn"):
+            if self.skip("Ty"):
+                continue
+            self.expect("Tn")
+            self.type()
+        types = self.until_end(self.type_text)
         self.scope = outer
-        parameters = "" if types == ["void"] else ", ".join(filter(None, types))
+        parameters = "" if types == ["void"] else ", ".join(types)
         return cut(f"{{lambda({parameters})#{self._ordinal()}}}")
 
     def _ordinal(self) -> int:
@@ -216,31 +219,21 @@ class _Names(Types):
         return index
 
     def operator(self) -> str:
-        code = self.take(2)
+        code = self.peek(2)
+        self.at += 2
         if code == "cv":
             return cut(f"operator {self.type_text()}")
         if code == "li":
             return f'operator"" {self.source_name()}'
-        if code[0] == "v" and code[1:].isdigit():
+        if code[:1] == "v" and code[1:].isdecimal():
             return f"operator {self.source_name()}"
         if code not in OPERATORS:
-            raise Unmangled
+            raise UnmangledError
         word = OPERATORS[code]
         return f"operator {word}" if word[0].isalpha() else f"operator{word}"
 
-    def substitution(self) -> str:
-        code = self.peek(2)
-        if code in STANDARD:
-            self.at += 2
-            text = STANDARD[code]
-            while self.skip("B"):
-                text = f"{text}[abi:{self.source_name()}]"
-                self.push(text)
-            return text
-        return self.substituted().text()
 
-
-def _last_name(scope: str) -> str:
+def last_name(scope: str) -> str:
     """`std::vector<int, std::allocator<int> >` → `vector`."""
     depth, end = 0, len(scope)
     for at in range(len(scope) - 1, -1, -1):
@@ -254,7 +247,3 @@ def _last_name(scope: str) -> str:
         elif char == ":" and depth == 0:
             return scope[at + 1 : end]
     return scope[:end]
-
-
-# The standard abbreviations are written here once; `Types` asks `STANDARD` for them too.
-assert STANDARD

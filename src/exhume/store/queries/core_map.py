@@ -10,8 +10,9 @@ from exhume.derive.cpu import BUSY_MODES
 from exhume.model.answers import MAP_MODES, CoreMap
 from exhume.model.arrays import F32, F64, I8, I32, I64
 from exhume.model.window import Window
+from exhume.store.minutes import Rows
 from exhume.store.recording import Recording
-from exhume.store.rollups import I16, CoreSeconds
+from exhume.store.rollups import I16, MINUTE_NS, CoreSeconds
 from exhume.store.view import SegmentView
 
 # The worst second and what it was spent on travel as one number: permille × 8 + mode.
@@ -48,10 +49,14 @@ def core_map(recording: Recording, window: Window, columns: int) -> CoreMap:
         with recording.sparing(view):
             if (seconds := view.core_seconds()) is not None:
                 found.append((view, seconds))
-    cores = sorted({core for _, seconds in found for core in seconds.cores})
-    grid = empty_grid(window, cores, columns)
+    minutes = recording.minutes("cores", window, {view.name for view, _ in found})
+    cores = {core for _, seconds in found for core in seconds.cores}
+    grid = empty_grid(window, sorted(cores.union(minutes["core"].tolist())), columns)
     for view, seconds in found:
         add_seconds(grid, view, seconds)
+    for source in np.unique(minutes["source"].astype(str)):
+        here = minutes["source"] == source
+        add_minutes(grid, {name: values[here] for name, values in minutes.items()})
     return finished(grid)
 
 
@@ -76,6 +81,23 @@ def add_seconds(grid: Grid, view: SegmentView, seconds: CoreSeconds) -> None:
     top = permille[: len(BUSY_MODES)].argmax(axis=0).astype(np.int16)
     key = np.where(permille[0] < 0, np.int16(-1), (busy << _MODE_BITS) | top)
     add_intervals(grid, seconds.cores, start, end, key, permille, np.maximum(busy, 0))
+
+
+def add_minutes(grid: Grid, rows: Rows) -> None:
+    """The segment is gone; its minutes tell the worst second and the mean."""
+    minutes, column = np.unique(rows["minute"], return_inverse=True)
+    cores, row = np.unique(rows["core"], return_inverse=True)
+    shape = len(cores), len(minutes)
+    key = np.full(shape, -1, np.int16)
+    key[row, column] = (rows["worst"] << _MODE_BITS) | np.maximum(rows["worst_mode"], 0)
+    permille = np.full((len(MAP_MODES), *shape), -1, np.int16)
+    busy = np.zeros(shape, np.int16)
+    for index, mode in enumerate(MAP_MODES):
+        permille[index, row, column] = rows[f"worst_{mode}"]
+        if mode in BUSY_MODES:
+            busy[row, column] += rows[f"mean_{mode}"]
+    start = minutes.astype(np.int64) * MINUTE_NS
+    add_intervals(grid, tuple(cores.tolist()), start, start + MINUTE_NS, key, permille, busy)
 
 
 def add_intervals(

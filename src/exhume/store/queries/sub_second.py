@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from exhume.model.answers import Filter, SubSecondMap
-from exhume.model.arrays import I32, I64
+from exhume.model.arrays import I64
 from exhume.model.window import Window
 from exhume.store.queries.select import EVERYTHING, Chosen, chosen
 from exhume.store.recording import Recording
@@ -43,7 +46,7 @@ def sub_second(
 def _slices(view: SegmentView, part: Chosen, start_ns: int, rows: int, cells: int) -> I64:
     """How many samples fell into each slice of a second since `start_ns`."""
     columns = part.columns
-    time: I32 | I64 = part.rows.of(columns.time)
+    time: NDArray[Any] = part.rows.of(columns.time)
     if part.keep is not None:
         time = time[part.keep]
     # Within a run wall time is a straight line: two points give it for millions of samples.

@@ -1,0 +1,55 @@
+"""Record this node, and say where to look.
+
+Keeps the recorder running as a process of its own, and starts it again should it die.
+Takes the options of `exhume record`. Ctrl-C stops everything within two seconds.
+
+Examples:
+  exhume up
+  exhume up --data /tmp/exhume --keep 3h
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from exhume.cli import common, record
+
+_OPTIONS = ("hz", "keep", "max_bytes", "max_pinned_bytes", "budget", "segment")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    record.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from exhume.record.supervise import Child, supervise
+
+    record.settings(args)  # a wrong option should fail here, not in the child
+    data = common.data_dir(args)
+    print(_welcome(str(data), args.data is not None), flush=True)
+    return supervise(
+        [Child("recorder", _command(args))], lambda line: print(f"exhume: {line}", file=sys.stderr)
+    )
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    command = [sys.executable, "-m", "exhume", "record", "--data", str(common.data_dir(args))]
+    for name in _OPTIONS:
+        value = getattr(args, name)
+        if value is not None:
+            command += [f"--{name.replace('_', '-')}", str(value)]
+    return [*command, "--no-samples"] if args.no_samples else command
+
+
+def _welcome(data: str, is_chosen: bool) -> str:
+    where = f" --data {data}" if is_chosen else ""
+    return "\n".join(
+        (
+            f"exhume records this node into {data}. Ctrl-C stops it. From another terminal:",
+            f"  exhume status{where}                      what is recorded, and what that costs",
+            f"  exhume cores{where} --last 10m            which cores were busy when",
+            f"  exhume top{where} --last 30s              who was on them, in which functions",
+            f"  exhume flame{where} --last 30s --core 0   the call tree of one core",
+        )
+    )
