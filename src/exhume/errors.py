@@ -1,4 +1,4 @@
-"""The two error classes. `cli.main` catches them once and turns them into a message and an exit code."""
+"""The two error classes. `cli.main` catches them once: a message and an exit code."""
 
 from __future__ import annotations
 

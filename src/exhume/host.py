@@ -53,7 +53,7 @@ class Host:
     clock: Clock = field(default_factory=SystemClock)
 
     def read_proc(self, name: str) -> str | None:
-        """The text of a file in /proc; None where this kernel lacks it; OSError when it is broken."""
+        """The text of a file in /proc; None where this kernel lacks it; OSError when broken."""
         return read_text(self.proc / name)
 
     def read_sys(self, name: str) -> str | None:

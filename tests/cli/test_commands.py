@@ -9,11 +9,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from bench.synthetic import SECOND, Burst, make_node, make_segment
+from exhume.cli.cores import where_to_search
 from exhume.cli.main import main
 from exhume.cli.schemas import schemas
 from exhume.store.writer import write_segment
+from tests.cli.made_up import core_map
 
-START = 1_794_773_400  # 2026-11-15 20:10:00 UTC
+START = 1_600_000_200  # 2020-09-13 12:30:00 UTC
 BURST_AT = START + 30
 
 
@@ -46,8 +48,8 @@ def answer(words: str, data: str, capsys: pytest.CaptureFixture[str]) -> dict[st
 
 def test_cores_shows_the_burst(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = run(f"cores --at {START} --for 1m", data, capsys)
-    assert "12 cores · 2026-11-15 20:10:00 – 20:11:00 UTC" in text
-    assert "Core 9 was ≥ 95 % busy (system) for 6 s from 2026-11-15 20:10:30" in " ".join(
+    assert "12 cores · 2020-09-13 12:30:00 – 12:31:00 UTC" in text
+    assert "Core 9 was ≥ 95 % busy (system) for 6 s from 2020-09-13 12:30:30" in " ".join(
         text.split()
     )
 
@@ -61,6 +63,24 @@ def test_cores_finds_the_burst_in_a_window_of_hours(
     assert (burst["core"], burst["mode"], burst["exact"]) == (9, "system", True)
     assert burst["window"]["start"] == pytest.approx(BURST_AT, abs=1)
     assert burst["window"]["end"] - burst["window"]["start"] == pytest.approx(6, abs=1)
+
+
+def test_in_hours_only_the_places_of_bursts_are_searched_second_by_second() -> None:
+    night = core_map(4, 43_200, 90, burst=(1, 20_000, 6))
+    (stretch,) = where_to_search(night).stretches
+    assert stretch.contains(night.window.start_ns + 20_000 * SECOND)
+    assert stretch.seconds < 700
+
+
+def test_a_core_full_for_hours_is_not_searched_and_many_places_are_owned_up_to() -> None:
+    night = core_map(40, 43_200, 90)
+    night.worst_percent_of_core[0] = 100
+    night.worst_percent_of_core[1:, ::2] = 100
+    search = where_to_search(night)
+    assert [burst.core for burst in search.too_long] == [0]
+    assert search.skipped == 39 * 45 - 12
+    assert all(stretch.seconds <= 3_600 for stretch in search.stretches)
+    assert where_to_search(core_map(4, 600, 90)).stretches == [core_map(4, 600, 90).window]
 
 
 def test_cores_can_be_chosen(data: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,8 +125,8 @@ def test_a_window_without_data_says_what_there_is(
     command: str, data: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = run(f"{command} --at {START - 1000} --for 5s", data, capsys, expect=65)
-    assert "nothing recorded between 2026-11-15 19:53:20 and 19:53:25" in error
-    assert "recorded are: 2026-11-15 20:10:00 – 20:11:01" in error
+    assert "nothing recorded between 2020-09-13 12:13:20 and 12:13:25" in error
+    assert "recorded are: 2020-09-13 12:30:00 – 12:31:01" in error
 
 
 @pytest.mark.parametrize("command", ["cores", "top", "flame"])

@@ -135,6 +135,10 @@ def test_the_answers_of_the_store_have_a_form() -> None:
     [
         ({"flag": 1}, "flag", "true or false"),
         ({"number": 1.5}, "number", "a whole number"),
+        ({"number": math.inf}, "number", "a whole number"),
+        ({"number": math.nan}, "number", "a whole number"),
+        ({"ratio": 10**400}, "ratio", "a number"),
+        ({"window": {"start": 1e305, "end": 0}}, "window.start", "a whole number"),
         ({"name": None}, "name", "text"),
         ({"colour": "blue"}, "colour", "one of red, green"),
         ({"state": "maybe"}, "state", "one of on, off"),
@@ -178,7 +182,7 @@ STATUSES = st.builds(
     state=st.sampled_from(["running", "stopped", "never"]),
     data_dir=TEXT,
     disk=st.builds(
-        Disk, COUNTS, st.none() | COUNTS, MAYBE_NS, st.none() | COUNTS, MAYBE_NS, COUNTS,
+        Disk, MAYBE_NS, st.none() | COUNTS, COUNTS, st.none() | COUNTS, MAYBE_NS, COUNTS,
         st.integers(0, 10**6).map(lambda s: s * 10**9),
         st.lists(st.builds(Damage, st.none() | WINDOWS, TEXT), max_size=2).map(tuple),
         st.lists(st.builds(Pin, WINDOWS, TEXT), max_size=2).map(tuple),

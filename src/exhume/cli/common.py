@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
@@ -64,8 +65,11 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_window(parser: argparse.ArgumentParser, *, default: str, default_for: str = "5s") -> None:
+    forms = textwrap.indent(f"{TIME_FORMS}\n", "  ")
     group = parser.add_argument_group(
-        "the window", f"T: {TIME_FORMS}. D: {DURATION_FORMS}. Without any: --last {default}."
+        "the window",
+        f"Without any of these: --last {default}.\n"
+        f"A time T is one of\n{forms}A duration D is one of\n  {DURATION_FORMS}",
     )
     group.add_argument("--last", metavar="D", help="the last D up to now")
     group.add_argument("--at", metavar="T", help="from T on, for --for: [T, T + D)")
@@ -79,8 +83,12 @@ def add_filter(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which samples (each may be given more than once)")
     group.add_argument("--core", action="append", default=[], metavar="N", help="39, or 0-3,7")
     group.add_argument("--comm", action="append", default=[], metavar="NAME", help="process name")
-    group.add_argument("--pid", action="append", default=[], type=int, metavar="PID", help="")
-    group.add_argument("--tid", action="append", default=[], type=int, metavar="TID", help="")
+    group.add_argument(
+        "--pid", action="append", default=[], type=int, metavar="PID", help="process id"
+    )
+    group.add_argument(
+        "--tid", action="append", default=[], type=int, metavar="TID", help="thread id"
+    )
     group.add_argument(
         "--cgroup", action="append", default=[], metavar="PATH", help="with all below it"
     )
@@ -190,20 +198,20 @@ def joined(windows: Sequence[Window], slack_ns: int = 5_000_000_000) -> list[Win
     return found
 
 
-def console() -> Console:
+def console(width: int | None = None) -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False)
+    return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
-def look_of(screen: Console, width: int | None = None) -> Look:
+def look_of(screen: Console) -> Look:
     colours = screen.color_system in ("truecolor", "256") and not screen.no_color
     height = screen.height if screen.is_terminal else 60
-    return Look(width=width or screen.width, height=height, colour=colours)
+    return Look(width=screen.width, height=height, colour=colours)
 
 
-def show(screen: Console, renderable: RenderableType, width: int | None = None) -> None:
-    screen.print(renderable, width=width, soft_wrap=False)
+def show(screen: Console, renderable: RenderableType) -> None:
+    screen.print(renderable, soft_wrap=False)
 
 
 def print_json(answer: object) -> None:

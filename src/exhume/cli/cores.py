@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exhume.cli import common
@@ -75,12 +76,18 @@ def ask(
     from exhume.store import queries
 
     whole = only(queries.core_map(recording, window, columns), cores)
-    found: list[Burst] = []
-    for stretch in stretches(whole):
+    search = where_to_search(whole)
+    found = list(search.too_long)
+    for stretch in search.stretches:
         seconds = max(1, math.ceil(stretch.seconds))
         found += bursts(only(queries.core_map(recording, stretch, seconds), cores))
-    ranked = tuple(sorted(found, key=Burst.rank))
-    return CoresAnswer(whole, MAP_MODES, ranked, recording.problems(window))
+    notes = list(recording.problems(window))
+    if search.skipped:
+        notes.append(
+            f"bursts were looked for around {_STRETCHES} of {_STRETCHES + search.skipped} places "
+            "where a core was full; a shorter window shows all"
+        )
+    return CoresAnswer(whole, MAP_MODES, tuple(sorted(found, key=Burst.rank)), tuple(notes))
 
 
 def whole_seconds(window: Window) -> Window:
@@ -89,21 +96,35 @@ def whole_seconds(window: Window) -> Window:
     return Window(start_ns, max(start_ns + NS, -(-window.end_ns // NS) * NS))
 
 
-def stretches(answer: CoreMap) -> list[Window]:
+@dataclass(frozen=True, slots=True)
+class Search:
     """Where to look for bursts second by second, given the map of the whole window."""
+
+    stretches: list[Window]
+    too_long: list[Burst]
+    """Not looked into: the map itself says enough of a core that was full for hours."""
+    skipped: int
+
+
+def where_to_search(answer: CoreMap) -> Search:
     if answer.window.seconds <= _SECONDS_AT_ONCE:
-        return [answer.window]
+        return Search([answer.window], [], 0)
     slack_ns = 60 * NS
-    around: list[Window] = []
-    for burst in bursts(answer):
-        start_ns, end_ns = burst.window.start_ns, burst.window.end_ns
-        last_ns = min(end_ns + slack_ns, start_ns + _SECONDS_AT_ONCE * NS)
-        part = whole_seconds(Window(start_ns - slack_ns, last_ns)).clip(answer.window)
-        if part is not None and not any(part.overlaps(other) for other in around):
-            around.append(part)
-        if len(around) == _STRETCHES:
-            break
-    return around
+    coarse = bursts(answer)
+    too_long = [burst for burst in coarse if burst.window.seconds >= _SECONDS_AT_ONCE]
+    short = [burst for burst in coarse if burst.window.seconds < _SECONDS_AT_ONCE]
+    around = [
+        whole_seconds(Window(burst.window.start_ns - slack_ns, burst.window.end_ns + slack_ns))
+        for burst in short[:_STRETCHES]
+    ]
+    step_ns = _SECONDS_AT_ONCE * NS
+    pieces = [
+        Window(start_ns, min(start_ns + step_ns, stretch.end_ns)).clip(answer.window)
+        for stretch in common.joined(around, slack_ns=0)
+        for start_ns in range(stretch.start_ns, stretch.end_ns, step_ns)
+    ]
+    stretches = [piece for piece in pieces if piece is not None]
+    return Search(stretches, too_long, max(0, len(short) - _STRETCHES))
 
 
 def only(answer: CoreMap, cores: tuple[int, ...]) -> CoreMap:

@@ -1,8 +1,9 @@
 """Where the time of a window went: the call tree of its samples.
 
 Percentages are of the selection: all non-idle core time in the window and filter. A chain of calls
-that never branches is one line, its frames joined by →. Kernel frames are marked by colour and by
-a trailing ᵏ. Branches below --min-percent are left out, and how much that is, is said.
+that hardly branches (the last has 95 % of the first one's time) is one line, its frames joined by
+→. Kernel frames are marked by colour and by a trailing ᵏ. Branches below --min-percent are not
+drawn; their time counts in their callers.
 
 With --folded: one line a stack, `process;frame;frame count` with counts in samples, as flame graph
 tools read it; nothing is left out.
@@ -62,8 +63,7 @@ def run(args: argparse.Namespace) -> int:
         for line in flame.folded(answer):
             sys.stdout.write(line + "\n")
         return 0
-    screen = common.console()
-    look = common.look_of(screen, args.width)
-    shown = flame.render(answer, view, look, min_percent=args.min_percent)
-    common.show(screen, shown, look.width)
+    screen = common.console(args.width)
+    look = common.look_of(screen)
+    common.show(screen, flame.render(answer, view, look, min_percent=args.min_percent))
     return 0

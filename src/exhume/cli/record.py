@@ -11,11 +11,16 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import os
 import re
+from typing import TYPE_CHECKING
 
 from exhume.cli import common
 from exhume.cli.times import parse_duration
 from exhume.errors import EXIT_USAGE, ExhumeError
+
+if TYPE_CHECKING:
+    from exhume.record.session import Settings
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -64,8 +69,6 @@ def settings(args: argparse.Namespace) -> Settings:
 
     if not 1 <= args.hz <= MOST_HZ:
         raise ExhumeError(f"--hz {args.hz:g}: expected 1 to {MOST_HZ}", exit_code=EXIT_USAGE)
-    import os
-
     budget = args.budget if args.budget is not None else default_budget_percent(os.cpu_count() or 1)
     return Settings(
         options=Options(

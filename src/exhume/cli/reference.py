@@ -54,7 +54,7 @@ def _section(name: str) -> Iterator[str]:
             continue
         if group.title and group.title not in ("options", "positional arguments"):
             yield f"{group.title[0].upper()}{group.title[1:]}:"
-            yield f"{group.description}\n" if group.description else ""
+            yield f"\n```\n{group.description}\n```\n" if group.description else ""
         yield "| option | |\n|---|---|"
         for action in actions:
             yield f"| `{_usage(action)}` | {(action.help or '').replace('%%', '%')} |"

@@ -22,6 +22,7 @@ from exhume.errors import ExhumeError, ParseError
 from exhume.model.jsonable import from_jsonable
 from exhume.model.status import Disk, Status
 from exhume.record import lock
+from exhume.store.usage import look
 
 ANSWER = Status
 STATUS_FILE = "status.json"
@@ -55,7 +56,7 @@ def read(directory: Path) -> Status:
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        return Status("never", str(directory), Disk(0, None, None, None, None, 0, 0))
+        return Status("never", str(directory), Disk(None, None))
     except UnicodeDecodeError:
         raise ParseError(str(path), "the start", "UTF-8") from None
     try:
@@ -65,5 +66,5 @@ def read(directory: Path) -> Status:
     status = from_jsonable(Status, data, path=str(path))
     if status.state == "running" and lock.holder(directory) is None:
         # It was killed, or the machine went down: nobody was left to say so.
-        return replace(status, state="stopped", pid=None, since_wall_ns=status.updated_wall_ns)
-    return status
+        status = replace(status, state="stopped", pid=None, since_wall_ns=status.updated_wall_ns)
+    return replace(status, disk=look(directory, status.disk))

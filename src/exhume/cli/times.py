@@ -20,11 +20,12 @@ from exhume.cli.figures import NS
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.model.window import Window
 
-TIME_FORMS = (
-    "03:14:07, 03:14 or 03:14:07.250 (the last time it was that late), 2024-05-01T03:14:07 "
-    "(with Z or +02:00 for a zone), 5m ago, 2h30m ago, -5m, now, or epoch seconds: 1714532047.25"
-)
-DURATION_FORMS = "250ms, 5s, 1m30s, 12h or 1d"
+TIME_FORMS = """\
+03:14:07, 03:14, 03:14:07.250    the last time the clock showed that
+2024-05-01T03:14:07, 2024-05-01  with Z or +02:00 for another zone
+5m ago, 2h30m ago, -5m, now
+1714532047.25                    epoch seconds"""
+DURATION_FORMS = "250ms, 5s, 1m30s, 12h, 1d"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_NS = 253_402_300_000 * NS  # the end of the year 9999, where the calendar of Python ends
@@ -80,10 +81,10 @@ def parse_duration(text: str) -> int:
     compact = "".join(text.split())
     parts = _PART.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
-        raise _usage(f"'{text}' is not a duration", DURATION_FORMS)
+        raise _usage(f"'{text}' is not a duration; write for example", DURATION_FORMS)
     total = sum(int(Decimal(number) * _UNITS[unit]) for number, unit in parts)
     if total <= 0:
-        raise _usage(f"the duration '{text}' is zero", DURATION_FORMS)
+        raise _usage(f"the duration '{text}' is zero; write for example", DURATION_FORMS)
     return total
 
 
@@ -91,9 +92,9 @@ def parse_time(text: str, view: Viewpoint, *, after_ns: int | None = None) -> in
     """Wall time in nanoseconds. `after_ns`: a bare clock time is the first one after that."""
     wall_ns = _parse(text.strip(), view, after_ns)
     if wall_ns is None:
-        raise _usage(f"'{text}' is not a time", TIME_FORMS)
+        raise _usage(f"'{text}' is not a time; write for example", TIME_FORMS)
     if not 0 <= wall_ns < _LATEST_NS:
-        raise _usage(f"'{text}' lies outside of 1970 to 9999", TIME_FORMS)
+        raise _usage(f"'{text}' lies outside of 1970 to 9999; write for example", TIME_FORMS)
     return wall_ns
 
 
@@ -175,4 +176,4 @@ def _zone(text: str | None) -> tzinfo | None:
 
 
 def _usage(what: str, forms: str) -> ExhumeError:
-    return ExhumeError(what, todo=f"write {forms}", exit_code=EXIT_USAGE)
+    return ExhumeError(what, todo=forms, exit_code=EXIT_USAGE)

@@ -8,7 +8,8 @@ from exhume.model.stack import Frame, FrameKind, Mode
 
 IDLE_LOOP = frozenset(
     {
-        "acpi_idle_do_entry", "acpi_idle_enter", "acpi_processor_ffh_cstate_enter", "acpi_safe_halt",
+        "acpi_idle_do_entry", "acpi_idle_enter", "acpi_processor_ffh_cstate_enter",
+        "acpi_safe_halt",
         "amd_e400_idle", "arch_cpu_idle", "cpu_do_idle", "cpu_idle", "cpu_idle_poll",
         "cpu_startup_entry", "cpuidle_enter", "cpuidle_enter_state", "default_idle",
         "default_idle_call", "do_idle", "halt_idle", "intel_idle", "intel_idle_ibrs",
@@ -23,7 +24,8 @@ top of an idle core has other leaves, and is kept: in the story it is the eviden
 _SOFTIRQ = frozenset(
     {
         "handle_softirqs",  # since 6.10; before, the next one
-        "__do_softirq", "do_softirq", "do_softirq_own_stack", "__softirqentry_text_start", "run_ksoftirqd",
+        "__do_softirq", "do_softirq", "do_softirq_own_stack", "__softirqentry_text_start",
+        "run_ksoftirqd",
     }
 )  # fmt: skip
 _IRQ = re.compile(

@@ -1,1 +1,1 @@
-"""Values only: no files, no clock, no network. Times are CLOCK_MONOTONIC nanoseconds unless named wall."""
+"""Values only: no files, no clock, no network. Times are CLOCK_MONOTONIC unless named wall."""

@@ -53,7 +53,7 @@ class ClockMap:
 
     @cached_property
     def _slopes(self) -> NDFloat:
-        """Drift of wall against monotonic within each piece; 0 after the last pair and over a step."""
+        """Drift of wall against monotonic in each piece; 0 after the last pair and over a step."""
         slopes = np.zeros(len(self.pairs))
         for index, (a, b) in enumerate(pairwise(self.pairs)):
             span = b.monotonic_ns - a.monotonic_ns
@@ -71,18 +71,27 @@ class ClockMap:
     def wall(self, monotonic_ns: int) -> int:
         return int(self.to_wall(np.array([monotonic_ns], np.int64))[0])
 
-    def monotonic_windows(self, window: Window, start_ns: int, end_ns: int) -> list[tuple[int, int]]:
+    def monotonic_windows(
+        self, window: Window, start_ns: int, end_ns: int
+    ) -> list[tuple[int, int]]:
         """Where the wall window lies within [start_ns, end_ns) of monotonic time.
 
         More than one stretch when the wall clock was stepped back: the same wall second, twice.
         """
-        edges = [start_ns, *(p.monotonic_ns for p in self.pairs[1:] if start_ns < p.monotonic_ns < end_ns)]
+        edges = [
+            start_ns,
+            *(p.monotonic_ns for p in self.pairs[1:] if start_ns < p.monotonic_ns < end_ns),
+        ]
         found: list[tuple[int, int]] = []
         for begin, end in pairwise([*edges, end_ns]):
             offset = self.wall(begin) - begin
-            slope = float(self._slopes[max(0, int(np.searchsorted(self._starts, begin, "right")) - 1)])
+            slope = float(
+                self._slopes[max(0, int(np.searchsorted(self._starts, begin, "right")) - 1)]
+            )
 
-            def inverse(wall_ns: int, begin: int = begin, offset: int = offset, slope: float = slope) -> int:
+            def inverse(
+                wall_ns: int, begin: int = begin, offset: int = offset, slope: float = slope
+            ) -> int:
                 ahead = wall_ns - begin - offset
                 return begin + round(ahead / (1 + slope))
 
@@ -96,7 +105,9 @@ class ClockMap:
 
     def from_kernel_log(self, kernel_ns: int) -> int | None:
         """The monotonic time of an instant of the kernel log's clock, by the nearest pair."""
-        known = [(p.kernel_log_ns, p.monotonic_ns) for p in self.pairs if p.kernel_log_ns is not None]
+        known = [
+            (p.kernel_log_ns, p.monotonic_ns) for p in self.pairs if p.kernel_log_ns is not None
+        ]
         if not known:
             return None
         kernel, monotonic = min(known, key=lambda pair: abs(pair[0] - kernel_ns))

@@ -155,7 +155,7 @@ def _read(kind: Any, data: object, path: str, where: str, *, nanoseconds: bool) 
 
 
 def _read_scalar(kind: Any, data: object, wrong: Any, nanoseconds: bool) -> Any:
-    number = isinstance(data, int | float) and not isinstance(data, bool)
+    number = isinstance(data, int | float) and not isinstance(data, bool) and abs(data) < 1e300
     if kind is float and data is None:
         return math.nan
     if kind is float and number:

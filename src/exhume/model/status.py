@@ -58,17 +58,19 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    used_bytes: int
-    free_bytes: int | None
-    """On that file system."""
+    """What the recording takes. The recorder writes down the limits; who asks looks at the rest."""
+
     keep_ns: int | None
     """Retention by age; None: no limit."""
     max_bytes: int | None
     """Retention by size; None: no limit."""
-    oldest_wall_ns: int | None
+    used_bytes: int = 0
+    free_bytes: int | None = None
+    """On that file system."""
+    oldest_wall_ns: int | None = None
     """None where nothing is recorded."""
-    segments: int
-    recorded_ns: int
+    segments: int = 0
+    recorded_ns: int = 0
     """Sum of all stretches that can be asked about, the live head included."""
     damaged: tuple[Damage, ...] = ()
     pins: tuple[Pin, ...] = ()

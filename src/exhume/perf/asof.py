@@ -1,4 +1,4 @@
-"""What held at that time: joins of events with the last statement before them, whole columns at once."""
+"""What held at that time: events joined with the last statement before, by whole columns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ class Statement:
         return np.where(row >= 0, self.value[np.maximum(row, 0)], UNKNOWN)
 
 
-def with_inheritance(said: Statement, fork_time: I64, child: I64, parent: I64, rounds: int = 4) -> Statement:
+def with_inheritance(
+    said: Statement, fork_time: I64, child: I64, parent: I64, rounds: int = 4
+) -> Statement:
     """A child has what its parent had when it was forked, until something is said of itself.
 
     Each round reaches one generation further; longer chains without a word of their own are rare.

@@ -86,7 +86,7 @@ CONTEXT_MAX = (1 << 64) - 4095
 class Attr(ctypes.Structure):
     """Up to PERF_ATTR_SIZE_VER7. An older kernel takes it as long as what it lacks is zero."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("type", ctypes.c_uint32),
         ("size", ctypes.c_uint32),
         ("config", ctypes.c_uint64),

@@ -19,7 +19,9 @@ SECOND_NS = 1_000_000_000
 def exec_events(history: History, comms: Comms) -> list[Event]:
     rows = comms.is_exec
     pid, time = comms.pid[rows], comms.time[rows]
-    return _events(history, "exec", pid.astype(np.int64), time, history.name(comms.tid[rows], time), None)
+    return _events(
+        history, "exec", pid.astype(np.int64), time, history.name(comms.tid[rows], time), None
+    )
 
 
 def exit_events(history: History, exits: Forks) -> list[Event]:
@@ -27,10 +29,14 @@ def exit_events(history: History, exits: Forks) -> list[Event]:
     pid, time = exits.pid[rows], exits.time[rows]
     began = history.since(pid, time)
     lifetime = np.where(began == UNKNOWN, UNKNOWN, time - began)
-    return _events(history, "exit", pid.astype(np.int64), time, history.name(exits.tid[rows], time), lifetime)
+    return _events(
+        history, "exit", pid.astype(np.int64), time, history.name(exits.tid[rows], time), lifetime
+    )
 
 
-def _events(history: History, kind: str, pid: I64, time: I64, name: I64, lifetime: I64 | None) -> list[Event]:
+def _events(
+    history: History, kind: str, pid: I64, time: I64, name: I64, lifetime: I64 | None
+) -> list[Event]:
     if not len(pid):
         return []
     parent = history.parent_pid(pid.astype(np.int32), time)
@@ -43,7 +49,15 @@ def _events(history: History, kind: str, pid: I64, time: I64, name: I64, lifetim
         fields = _fields(history, int(parent[i]), int(parent_name[i]))
         if lifetime is not None and lifetime[i] != UNKNOWN:
             fields["lifetime_seconds"] = round(int(lifetime[i]) / 1e9, 4)
-        events.append(Event(int(time[i]), kind, _name(history, int(name[i]), int(pid[i])), pid=int(pid[i]), fields=fields))
+        events.append(
+            Event(
+                int(time[i]),
+                kind,
+                _name(history, int(name[i]), int(pid[i])),
+                pid=int(pid[i]),
+                fields=fields,
+            )
+        )
     some = np.flatnonzero(is_storm)
     if len(some):
         first, group = unique_rows(second[some], name[some], parent[some])
@@ -58,7 +72,9 @@ def _events(history: History, kind: str, pid: I64, time: I64, name: I64, lifetim
             count = int(counts[index])
             pid_or_none = int(pid[row]) if count == 1 else None
             name_text = _name(history, int(name[row]), int(pid[row]))
-            events.append(Event(int(time[row]), kind, name_text, pid=pid_or_none, count=count, fields=fields))
+            events.append(
+                Event(int(time[row]), kind, name_text, pid=pid_or_none, count=count, fields=fields)
+            )
     return events
 
 

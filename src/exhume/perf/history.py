@@ -30,7 +30,7 @@ class SideBand:
     cgroup: Statement
     """Of process ids; the values are numbers of the caller's own table."""
     scanned: Statement
-    """Of process ids that a scan of /proc found: their mappings hold from then on (value unused)."""
+    """Of process ids that a scan of /proc found: their mappings hold from then on."""
 
 
 @dataclass
@@ -80,9 +80,15 @@ class History:
         )
         comms = side.comms
         named = Statement(comms.time, comms.tid.astype(np.int64), self._numbers(comms.comm))
-        self._comm = with_inheritance(concat([self._comm, named], NOTHING_SAID), forks.time, tid, ptid)
-        self._parent = concat([self._parent, side.parent_pid, Statement(born, pid, ppid)], NOTHING_SAID)
-        self._cgroup = with_inheritance(concat([self._cgroup, side.cgroup], NOTHING_SAID), born, pid, ppid)
+        self._comm = with_inheritance(
+            concat([self._comm, named], NOTHING_SAID), forks.time, tid, ptid
+        )
+        self._parent = concat(
+            [self._parent, side.parent_pid, Statement(born, pid, ppid)], NOTHING_SAID
+        )
+        self._cgroup = with_inheritance(
+            concat([self._cgroup, side.cgroup], NOTHING_SAID), born, pid, ppid
+        )
         started = Statement(
             np.concatenate([side.scanned.time, comms.time[comms.is_exec]]),
             np.concatenate([side.scanned.key, comms.pid[comms.is_exec].astype(np.int64)]),
@@ -90,7 +96,9 @@ class History:
         )
         self._remember(started)
         self._scanned = np.union1d(self._scanned, side.scanned.time)
-        self._space = with_inheritance(concat([self._space, started], NOTHING_SAID), born, pid, ppid)
+        self._space = with_inheritance(
+            concat([self._space, started], NOTHING_SAID), born, pid, ppid
+        )
         self._learn_mappings(side.mappings)
 
     def _learn_mappings(self, mappings: Mappings) -> None:
@@ -115,7 +123,9 @@ class History:
         self.space_pid.update(zip(started.value.tolist(), started.key.tolist(), strict=True))
 
     def _numbers(self, comm: U8) -> I64:
-        unique, inverse = np.unique(np.ascontiguousarray(comm).view("V16").reshape(-1), return_inverse=True)
+        unique, inverse = np.unique(
+            np.ascontiguousarray(comm).view("V16").reshape(-1), return_inverse=True
+        )
         numbers = np.empty(len(unique), np.int64)
         for index, name in enumerate(unique):
             text = name.tobytes().rstrip(b"\0")
@@ -133,9 +143,13 @@ class History:
         return self._space.at(pid.astype(np.int64), time)
 
     def since(self, pid: I32, time: I64) -> I64:
-        """When the process last forked off or started a program; UNKNOWN where that was before us."""
+        """When the process forked off or started a program; UNKNOWN where before us."""
         row = last_before(self._space.key, self._space.time, pid.astype(np.int64), time)
-        began = self._space.time[np.maximum(row, 0)] if len(self._space.time) else np.zeros(len(row), np.int64)
+        began = (
+            self._space.time[np.maximum(row, 0)]
+            if len(self._space.time)
+            else np.zeros(len(row), np.int64)
+        )
         was_seen = (row >= 0) & (began != BEFORE_ALL)
         if len(self._scanned):
             was_seen &= ~np.isin(began, self._scanned)
@@ -181,6 +195,8 @@ def _latest(said: Statement, dead: I64, died: I64) -> Statement:
     is_last = np.ones(len(key), np.bool_)
     is_last[:-1] = key[1:] != key[:-1]
     rows = order[is_last]
-    death = Statement(died, dead, died).at(said.key[rows], np.full(len(rows), np.iinfo(np.int64).max))
+    death = Statement(died, dead, died).at(
+        said.key[rows], np.full(len(rows), np.iinfo(np.int64).max)
+    )
     rows = rows[(death == UNKNOWN) | (death < said.time[rows])]
     return Statement(said.time[rows], said.key[rows], said.value[rows])

@@ -50,7 +50,9 @@ class MappedCode:
 class Namer:
     """Holds what grows over a segment: frames, tree and threads."""
 
-    def __init__(self, history: History, symbolizer: Symbolizer, files: Mapping[int, MappedCode]) -> None:
+    def __init__(
+        self, history: History, symbolizer: Symbolizer, files: Mapping[int, MappedCode]
+    ) -> None:
         self._history = history
         self._symbols = symbolizer
         self._files = files
@@ -63,15 +65,23 @@ class Namer:
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         """For each sample its thread and the node its stack ends at (numbers until `finish`)."""
         comm = self._history.name(raw.tid, raw.time)
-        comm = np.where(comm == UNKNOWN, -2 - raw.pid.astype(np.int64), comm)  # nameless: by its pid
-        cgroup = np.where(raw.cgroup == UNKNOWN, self._history.cgroup(raw.pid, raw.time), raw.cgroup)
+        comm = np.where(
+            comm == UNKNOWN, -2 - raw.pid.astype(np.int64), comm
+        )  # nameless: by its pid
+        cgroup = np.where(
+            raw.cgroup == UNKNOWN, self._history.cgroup(raw.pid, raw.time), raw.cgroup
+        )
         threads = self._thread_numbers(raw, comm, cgroup)
         return threads, self._stack_nodes(raw, comm)
 
     def _thread_numbers(self, raw: RawSamples, comm: I64, cgroup: I64) -> I64:
-        first, inverse = unique_rows(raw.pid.astype(np.int64), raw.tid.astype(np.int64), comm, cgroup)
+        first, inverse = unique_rows(
+            raw.pid.astype(np.int64), raw.tid.astype(np.int64), comm, cgroup
+        )
         parents = self._history.parent_pid(raw.pid[first], raw.time[first])
-        keys = zip(*(column[first].tolist() for column in (raw.pid, raw.tid, comm, cgroup)), strict=True)
+        keys = zip(
+            *(column[first].tolist() for column in (raw.pid, raw.tid, comm, cgroup)), strict=True
+        )
         numbers = np.empty(len(first), np.int64)
         for index, (key, parent) in enumerate(zip(keys, parents.tolist(), strict=True)):
             number = self._threads.setdefault(key, len(self._threads))
@@ -93,13 +103,17 @@ class Namer:
         known = raw.stack != UNKNOWN
         space[~known | ~has_user[np.maximum(raw.stack, 0)]] = UNKNOWN
         first, inverse = unique_rows(comm, space, raw.stack)
-        frames, starts, lengths, modes = self._paths(raw, comm[first], space[first], raw.stack[first])
+        frames, starts, lengths, modes = self._paths(
+            raw, comm[first], space[first], raw.stack[first]
+        )
         ends = self._tree.add(frames, starts, lengths)
         self._ends.append(ends)
         self._modes.append(modes)
         return ends[inverse]
 
-    def _paths(self, raw: RawSamples, comm: I64, space: I64, stack: I64) -> tuple[I64, I64, I64, U8]:
+    def _paths(
+        self, raw: RawSamples, comm: I64, space: I64, stack: I64
+    ) -> tuple[I64, I64, I64, U8]:
         """The frames of each stack, root first: flat, with starts, lengths and modes."""
         count, start = np.zeros(len(stack), np.int64), np.zeros(len(stack), np.int64)
         known = stack != UNKNOWN
@@ -160,12 +174,17 @@ class Namer:
         """User where the leaf is user code; else what the innermost telling kernel frame says."""
         frames = self._symbols.frames.frames
         unique, inverse = np.unique(frame, return_inverse=True)
-        said = np.array([-1 if (m := kernel_mode(frames[f])) is None else int(m) for f in unique.tolist()], np.int64)
+        said = np.array(
+            [-1 if (m := kernel_mode(frames[f])) is None else int(m) for f in unique.tolist()],
+            np.int64,
+        )
         telling = said[inverse] if len(unique) else np.empty(0, np.int64)
         place = np.where(telling >= 0, np.arange(len(frame)), -1)
         innermost = np.full(len(lengths), -1, np.int64)
         np.maximum.at(innermost, owner, place)
-        modes = np.where(innermost >= 0, telling[np.maximum(innermost, 0)] if len(telling) else 0, Mode.SYSTEM)
+        modes = np.where(
+            innermost >= 0, telling[np.maximum(innermost, 0)] if len(telling) else 0, Mode.SYSTEM
+        )
         last = np.cumsum(lengths) - 1
         ends_in_user = np.zeros(len(lengths), np.bool_)
         some = lengths > 0
@@ -173,7 +192,7 @@ class Namer:
         return np.where(ends_in_user, Mode.USER, modes).astype(np.uint8)
 
     def finish(self) -> tuple[StackTree, I64, Threads, I64]:
-        """The tree with the new number of each node, the threads, and each thread's cgroup number."""
+        """The tree, each node's new number, the threads, and each thread's cgroup number."""
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         modes = np.concatenate([np.empty(0, np.uint8), *self._modes])
         tree, renumbered = self._tree.finish(self._symbols.frames.frames, ends, modes)
@@ -189,7 +208,9 @@ class Namer:
 
 
 def _has_user_words(raw: RawSamples) -> Bool:
-    marked = np.flatnonzero((raw.words == np.uint64(CONTEXT_USER)) | (raw.words == np.uint64(GUEST_USER)))
+    marked = np.flatnonzero(
+        (raw.words == np.uint64(CONTEXT_USER)) | (raw.words == np.uint64(GUEST_USER))
+    )
     has = np.zeros(len(raw.word_start), np.bool_)
     if len(marked):
         order = np.argsort(raw.word_start, kind="stable")
@@ -211,7 +232,7 @@ def _contexts(word: U64, owner: I64) -> tuple[Bool, Bool, Bool]:
     same = (following < len(word)) & (owner[at] == owner) if len(word) else np.empty(0, np.bool_)
     marker = np.where(same, word[at], np.uint64(0))
     is_user = (marker == np.uint64(CONTEXT_USER)) | (marker == np.uint64(GUEST_USER))
-    # No marker at all (some importers' chains): the upper half of the address space is the kernel's.
+    # No marker at all (some imported chains): the upper half of addresses is the kernel's.
     is_user |= (marker == 0) & (word < np.uint64(1 << 63))
     is_exact = same & (following == index + 1)
     return is_marker, is_user, is_exact

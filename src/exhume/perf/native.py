@@ -21,7 +21,7 @@ STACK_SLOTS_LOG2 = 12
 class Layout(ctypes.Structure):
     """How one event's records are laid out: the parts of its perf_event_attr that decide it."""
 
-    _fields_ = [  # noqa: RUF012 (ctypes' own way)
+    _fields_ = [
         ("sample_type", ctypes.c_uint64),
         ("read_format", ctypes.c_uint64),
         ("branch_type", ctypes.c_uint64),
@@ -32,7 +32,7 @@ class Layout(ctypes.Structure):
 
 
 class _Counts(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         (name, ctypes.c_uint64)
         for name in ("samples", "others", "words", "new_stacks", "bad", "consumed")
     ]
@@ -65,7 +65,7 @@ _COLUMNS: tuple[tuple[str, str, type[np.generic]], ...] = (
 
 
 class _Columns(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name, _, _ in _COLUMNS]  # noqa: RUF012
+    _fields_ = [(name, ctypes.c_void_p) for name, _, _ in _COLUMNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,7 @@ class SampleColumns:
         return len(self.time)
 
 
-NO_SAMPLES = SampleColumns(
-    *(np.empty(0, dtype) for name, size, dtype in _COLUMNS[:10])  # type: ignore[arg-type]
-)
+NO_SAMPLES = SampleColumns(*(np.empty(0, dtype) for name, size, dtype in _COLUMNS[:10]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +148,10 @@ def _library() -> ctypes.CDLL:
         "xh_stacks_reset": (None, [pointer]),
         "xh_stacks_count": (u32, [pointer]),
         "xh_count": (None, [pointer, u64, pointer]),
-        "xh_walk": (None, [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer]),
+        "xh_walk": (
+            None,
+            [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer],
+        ),
         "xh_ring_read": (u64, [pointer, pointer, u64, pointer, u64]),
         "xh_ring_pending": (u64, [pointer]),
     }
@@ -201,9 +202,7 @@ class Walker:
         )  # fmt: skip
         n = counts.samples
         return Walked(
-            samples=SampleColumns(
-                *(arrays[name][:n] for name in SampleColumns.__slots__)  # type: ignore[arg-type]
-            ),
+            samples=SampleColumns(*(arrays[name][:n] for name in SampleColumns.__slots__)),
             records=RecordColumns(
                 buffer=buffer,
                 offset=arrays["offset"],
@@ -224,7 +223,7 @@ class Walker:
 
 
 def ring_read(control: int, data: int, data_bytes: int, out: U8) -> int:
-    """Move what waits in a ring at these addresses to the start of `out`; how many bytes that was."""
+    """Move what waits in a ring at these addresses to the start of `out`; how many bytes."""
     return int(_library().xh_ring_read(control, data, data_bytes, out.ctypes.data, len(out)))
 
 

@@ -99,7 +99,8 @@ def _rows(records: RecordColumns, kind: RecordType, least_bytes: int) -> I64:
 def _fields(records: RecordColumns, rows: I64, offset: int, count: int) -> U8:
     """`count` bytes at `offset` of each of those records, shape (rows, count)."""
     start = records.offset[rows].astype(np.int64) + offset
-    return records.buffer[start[:, None] + np.arange(count)]
+    found: U8 = records.buffer[start[:, None] + np.arange(count)]
+    return found
 
 
 def _ints(block: U8, dtype: str) -> I64:
@@ -154,7 +155,9 @@ def mappings(records: RecordColumns) -> Mappings:
     )
 
 
-def mapped_files(records: RecordColumns, known: set[int]) -> Iterator[tuple[int, int, FileIdentity]]:
+def mapped_files(
+    records: RecordColumns, known: set[int]
+) -> Iterator[tuple[int, int, FileIdentity]]:
     """(hash, pid, identity) of each mapped file whose hash is not known yet; adds it to `known`."""
     rows = _rows(records, RecordType.MMAP2, 80)
     hashes, first = np.unique(records.file_hash[rows], return_index=True)
@@ -164,7 +167,11 @@ def mapped_files(records: RecordColumns, known: set[int]) -> Iterator[tuple[int,
         known.add(hash_)
         start = int(records.offset[row])
         body = records.buffer[start : start + int(records.size[row])].tobytes()
-        yield hash_, int.from_bytes(body[8:12], "little", signed=True), _identity(body, int(records.misc[row]))
+        yield (
+            hash_,
+            int.from_bytes(body[8:12], "little", signed=True),
+            _identity(body, int(records.misc[row])),
+        )
 
 
 def _identity(record: bytes, misc: int) -> FileIdentity:
@@ -200,7 +207,9 @@ def cgroup_paths(records: RecordColumns) -> dict[int, str]:
     for row in _rows(records, RecordType.CGROUP, 24).tolist():
         start = int(records.offset[row])
         body = records.buffer[start : start + int(records.size[row])].tobytes()
-        found[int.from_bytes(body[8:16], "little")] = body[16:].split(b"\0", 1)[0].decode("utf-8", "replace")
+        found[int.from_bytes(body[8:16], "little")] = (
+            body[16:].split(b"\0", 1)[0].decode("utf-8", "replace")
+        )
     return found
 
 

@@ -39,7 +39,9 @@ class FrameTable:
 class Symbolizer:
     """Names addresses by the tables it is given; what has no name becomes module+offset."""
 
-    def __init__(self, frames: FrameTable, find_table: FindTable, kernel: SymbolTable | None) -> None:
+    def __init__(
+        self, frames: FrameTable, find_table: FindTable, kernel: SymbolTable | None
+    ) -> None:
         self.frames = frames
         self._find_table = find_table
         self._kernel = kernel
@@ -66,7 +68,7 @@ class Symbolizer:
         return numbers[back][inverse]
 
     def user(self, key: str, path: str, offsets: U64) -> I64:
-        """Frames of a mapped file's code at these file offsets (for JIT code: absolute addresses)."""
+        """Frames of a file's code at these file offsets (for JIT code: absolute addresses)."""
         unique, inverse = np.unique(offsets, return_inverse=True)
         module = PurePosixPath(path.removesuffix(" (deleted)")).name or path
         table = self._find_table(key)

@@ -23,7 +23,7 @@ class TreeBuilder:
         self._nodes: I64 = np.empty(0, np.int64)
 
     def add(self, frames: I64, starts: I64, lengths: I64) -> I64:
-        """Insert paths, root first: path i is frames[starts[i] : starts[i] + lengths[i]]. Their ends."""
+        """Insert paths, root first: frames[starts[i] : starts[i] + lengths[i]]. Their ends."""
         node = np.zeros(len(starts), np.int64)
         for level in range(int(lengths.max(initial=0))):
             active = np.flatnonzero(lengths > level)
@@ -51,7 +51,7 @@ class TreeBuilder:
         return nodes[inverse]
 
     def finish(self, frames: list[Frame], ends: I64, modes: U8) -> tuple[StackTree, I64]:
-        """The tree, and the new number of each old node. `modes[i]` is that of a stack ending at `ends[i]`."""
+        """The tree, and each node's new number; `modes[i]` is of stacks ending at `ends[i]`."""
         depth = np.concatenate(self._depth)
         order = np.argsort(depth, kind="stable")
         renumbered = np.empty(len(order), np.int64)

@@ -55,7 +55,9 @@ class Aside:
         self._end()
         result = b"".join(self._chunks)
         if status != 0:
-            self.problem = f"{self.name} failed: {result.decode('utf-8', 'replace').strip() or status}"
+            self.problem = (
+                f"{self.name} failed: {result.decode('utf-8', 'replace').strip() or status}"
+            )
             return b""
         return result
 

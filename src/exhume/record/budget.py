@@ -59,7 +59,11 @@ class Governor:
         if self._over >= 2 and slower >= SLOWEST_HZ:
             return self._change(slower)
         # Going back up only where twice the cost would still fit.
-        if self._calm >= CALM_ROUNDS and faster > self.rate_hz and cpu_percent_of_one_core * 2 < self.budget_percent:
+        if (
+            self._calm >= CALM_ROUNDS
+            and faster > self.rate_hz
+            and cpu_percent_of_one_core * 2 < self.budget_percent
+        ):
             return self._change(faster)
         return None
 

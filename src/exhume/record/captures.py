@@ -53,7 +53,9 @@ class Captures:
             start = int(mappings.start[row])
             if key not in self._done and self._tries.get(key, 0) < MAX_TRIES:
                 end = start + int(mappings.length[row])
-                self._waiting[key] = MappedFile(key, build_id or None, path, int(mappings.pid[row]), start, end)
+                self._waiting[key] = MappedFile(
+                    key, build_id or None, path, int(mappings.pid[row]), start, end
+                )
 
     def next_batch(self) -> list[MappedFile]:
         batch = [self._waiting.pop(key) for key in list(self._waiting)[:BATCH]]
@@ -65,7 +67,9 @@ class Captures:
         """Takes what `run_batch` returned."""
         found: list[str] = json.loads(result) if result else []
         self._done.update(found)
-        self._missing_hashes = {h: v for h, v in self._missing_hashes.items() if v[0] not in self._done}
+        self._missing_hashes = {
+            h: v for h, v in self._missing_hashes.items() if v[0] not in self._done
+        }
 
     @property
     def failed_count(self) -> int:
@@ -80,7 +84,7 @@ def run_batch(host: Host, files: Iterable[MappedFile], folder: Path) -> bytes:
 
 
 def run_kernel(host: Host, folder: Path) -> bytes:
-    """In a child: save the kernel's symbols; returns where its idle loop lies, or why nobody knows."""
+    """In a child: save the kernel's symbols; where its idle loop lies, or why nobody knows."""
     answer = kallsyms.read(host)
     table = answer.table
     if table is None:
@@ -88,6 +92,8 @@ def run_kernel(host: Host, folder: Path) -> bytes:
     table.save(path_of(folder, kernel_key(host.boot_id())))
     names = [table.name(index) for index in range(len(table))]
     ranges = [
-        (int(table.start[i]), int(table.end[i])) for i, name in enumerate(names) if name in IDLE_LOOP
+        (int(table.start[i]), int(table.end[i]))
+        for i, name in enumerate(names)
+        if name in IDLE_LOOP
     ]
     return json.dumps({"idle": ranges}).encode()

@@ -17,8 +17,9 @@ from pathlib import Path
 from exhume.errors import ExhumeError
 from exhume.host import Host
 from exhume.store.assemble import assemble
-from exhume.store.headlog import HeadFile
-from exhume.store.heads import head_files, heads_path, symbols_path
+from exhume.store.headlog import FrameKind, HeadFile
+from exhume.store.heads import head_files
+from exhume.store.layout import heads_path, symbols_path
 from exhume.store.symbols import SymbolStore
 
 DAMAGED = ".damaged"
@@ -35,7 +36,7 @@ def close_heads(root: Path, live: str, host: Host) -> list[str]:
             continue
         try:
             head = HeadFile(path)
-            if any(frame.kind == 4 for frame in head.frames):
+            if any(frame.kind == FrameKind.TICK for frame in head.frames):
                 data = assemble(head, SymbolStore(symbols_path(root), host))
                 write_segment(root, data)
                 write_minutes(root, data)

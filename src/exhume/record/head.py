@@ -20,7 +20,7 @@ MakeRoom = Callable[[int], bool]
 
 
 class Head:
-    """Frames go to the current file. A full disk first costs the oldest, then this second, never us."""
+    """Frames go to the current file. A full disk costs the oldest, then this second, never us."""
 
     def __init__(self, folder: Path, origin: Origin, make_room: MakeRoom) -> None:
         self._folder = folder
@@ -36,7 +36,7 @@ class Head:
         return self._writer.path.name if self._writer is not None else ""
 
     def rotate(self, pair: ClockPair, stretch: Stretch) -> None:
-        """Start a file that can be read by itself. Where none can be made, go on with the old one."""
+        """Start a file that can be read by itself; where none can be made, keep the old one."""
         name = segment_name(pair.wall_ns, self._origin.boot_id, pair.monotonic_ns) + SUFFIX
         try:
             writer = HeadWriter(self._folder / name)

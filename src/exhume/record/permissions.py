@@ -16,10 +16,18 @@ class Capability:
 
 
 CAPABILITIES = (
-    Capability("CAP_PERFMON", 38, "samples of every process and of the kernel (CAP_SYS_ADMIN before Linux 5.8)"),
+    Capability(
+        "CAP_PERFMON",
+        38,
+        "samples of every process and of the kernel (CAP_SYS_ADMIN before Linux 5.8)",
+    ),
     Capability("CAP_SYSLOG", 34, "the names of kernel functions, and the kernel log"),
-    Capability("CAP_SYS_PTRACE", 19, "names of functions in processes of other users and in containers"),
-    Capability("CAP_DAC_READ_SEARCH", 2, "symbol tables of programs that only their owner may read"),
+    Capability(
+        "CAP_SYS_PTRACE", 19, "names of functions in processes of other users and in containers"
+    ),
+    Capability(
+        "CAP_DAC_READ_SEARCH", 2, "symbol tables of programs that only their owner may read"
+    ),
     Capability("CAP_IPC_LOCK", 14, "rings large enough to bridge a stall of 15 s"),
 )
 _SYS_ADMIN = 21
@@ -41,7 +49,13 @@ def missing(host: Host) -> tuple[Missing, ...]:
         if capability.name == "CAP_PERFMON":
             is_there |= have >> _SYS_ADMIN & 1
         if not is_there:
-            found.append(Missing(capability.gives, f"the recorder lacks {capability.name}", f"run as root or grant {capability.name}"))
+            found.append(
+                Missing(
+                    capability.gives,
+                    f"the recorder lacks {capability.name}",
+                    f"run as root or grant {capability.name}",
+                )
+            )
     return tuple(found)
 
 
@@ -51,5 +65,15 @@ def why_no_samples(host: Host, error: OSError) -> Missing:
     what = "samples: who was on which core, in which function (per-core times go on without)"
     if isinstance(error, PermissionError):
         why = f"perf_event_open was refused (kernel.perf_event_paranoid is {paranoid or 'unknown'})"
-        return Missing(what, why, "run as root, grant CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8), or set kernel.perf_event_paranoid to -1")
-    return Missing(what, f"this kernel has no usable perf events: {error.strerror}", "a kernel with CONFIG_PERF_EVENTS; in a container, a seccomp profile that allows perf_event_open")
+        return Missing(
+            what,
+            why,
+            "run as root, grant CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8), or set "
+            "kernel.perf_event_paranoid to -1",
+        )
+    return Missing(
+        what,
+        f"this kernel has no usable perf events: {error.strerror}",
+        "a kernel with CONFIG_PERF_EVENTS; in a container, a seccomp profile that allows "
+        "perf_event_open",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,29 +11,25 @@ import numpy as np
 
 from exhume import __version__
 from exhume.host import Host
-from exhume.model.arrays import U64
-from exhume.model.clock import ClockPair, is_step
 from exhume.model.event import Event
 from exhume.model.reading import Reading
 from exhume.model.sample import Stretch
 from exhume.model.segment import Origin
 from exhume.perf.native import NO_SAMPLES, SampleColumns
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS
-from exhume.perf.symbols.mapped import MappedFile
-from exhume.record import captures
-from exhume.record.aside import Aside
+from exhume.record.background import Background
 from exhume.record.budget import Governor, own_cost
-from exhume.record.captures import Captures
+from exhume.record.clocks import Clocks
 from exhume.record.head import Head
-from exhume.record.scan import file_key, read_cgroup, run_scan
+from exhume.record.scan import file_key, read_cgroup
 from exhume.sampler.kernel_clock import KernelClock
 from exhume.sampler.sampler import Drained, Sampler
 from exhume.sources import cpu
 from exhume.store.headlog import FrameKind
+from exhume.store.layout import symbols_path
 from exhume.store.ticks import FileEntry, Tick, TickSamples, encode_tick
 
 TICK_NS = 1_000_000_000
-PAIR_EVERY_NS = 60 * TICK_NS
 GOVERN_EVERY_NS = 60 * TICK_NS
 SEGMENT_NS = 600 * TICK_NS
 EPOCH_NS = 60 * TICK_NS
@@ -88,15 +83,14 @@ class Recorder:
         self._options = options
         self.head = head
         self.sampler = sampler
-        self._clock = clock
+        self.clocks = Clocks(host.clock, clock)
         self._on_rotate = on_rotate
         self.counters = Counters()
         self.governor = Governor(options.rate_hz, options.budget_percent)
         self.problems: dict[str, str] = {}
         """What does not work right now, by source: for `exhume status`."""
-        self._captures = Captures(options.data / "symbols")
-        self._asides: dict[str, Aside] = {}
-        self._idle_ranges: U64 = np.empty((0, 2), np.uint64)
+        folder = symbols_path(options.data)
+        self.background = Background(host, head, folder, self.problems)
         self._epoch = 0
         self._epoch_start = 0
         self._epoch_words = 0
@@ -104,8 +98,7 @@ class Recorder:
         self._instances: dict[str, tuple[str, ...]] = {}
         self._cgroup_known: set[int] = set()
         self._cores: tuple[int, ...] = ()
-        self._pair = clock.pair()
-        self._last_end = self._pair.monotonic_ns
+        self._last_end = self.clocks.pair.monotonic_ns
         self._next_segment = 0
         self._governed = (0, own_cost(host))
         self.cost = own_cost(host)
@@ -114,7 +107,9 @@ class Recorder:
 
     def run(self, wait: Wait) -> None:
         start = self._host.clock.monotonic_ns()
-        self._events.append(Event(start, "recorder-start", "exhume", f"exhume {__version__} began to record"))
+        self._events.append(
+            Event(start, "recorder-start", "exhume", f"exhume {__version__} began to record")
+        )
         self._read_cpu(start)  # opens the events first, so that our own children are heard of
         self._rotate(start)
         self.tick(start)
@@ -124,7 +119,9 @@ class Recorder:
             self.tick(planned)
             # A second that is long gone is not made up for: its samples wait in the rings.
             planned += TICK_NS * max(1, (now - planned) // TICK_NS)
-        self._events.append(Event(self._host.clock.monotonic_ns(), "recorder-stop", "exhume", "stopped as asked"))
+        self._events.append(
+            Event(self._host.clock.monotonic_ns(), "recorder-stop", "exhume", "stopped as asked")
+        )
         self.tick(planned, final=True)
 
     def tick(self, planned_ns: int, *, final: bool = False) -> None:
@@ -132,7 +129,10 @@ class Recorder:
         lateness = max(0, now - planned_ns)
         self.counters.worst_lateness_ns = max(self.counters.worst_lateness_ns, lateness)
         self.counters.ticks += 1
-        self._mind_the_clock(now)
+        step = self.clocks.mind(now, self.head)
+        if step is not None:
+            self._events.append(step)
+        self._align_sampler_clock()
         readings = self._read_cpu(now)
         drained = self.sampler.drain() if self.sampler is not None else None
         if now - self._last_end > 3 * TICK_NS:
@@ -140,16 +140,18 @@ class Recorder:
             self._events.append(Event(self._last_end, "gap", "recorder", text))
         readings += self._own_readings(lateness)
         tick = self._make_tick(drained, readings, now)
-        self.head.write(FrameKind.TICK, tick.start_ns, tick.end_ns, encode_tick(tick, self._instances))
+        self.head.write(
+            FrameKind.TICK, tick.start_ns, tick.end_ns, encode_tick(tick, self._instances)
+        )
         self._events.clear()
         self._last_end = now
         if final:
             self.stop()
             return
-        self._mind_asides(now)
+        self.background.poll(now)
         self._mind_epoch(now, drained)
         self._mind_budget(now)
-        if self._pair.wall_ns + (now - self._pair.monotonic_ns) >= self._next_segment:
+        if self.clocks.wall_ns(now) >= self._next_segment:
             self._rotate(now)
 
     def _read_cpu(self, now: int) -> list[Reading]:
@@ -171,12 +173,18 @@ class Recorder:
         before, self._cores = self._cores, online
         if before:
             gone, come = set(before) - set(online), set(online) - set(before)
-            self._events += [Event(now, "core-offline", str(core), core=core) for core in sorted(gone)]
-            self._events += [Event(now, "core-online", str(core), core=core) for core in sorted(come)]
+            self._events += [
+                Event(now, "core-offline", str(core), core=core) for core in sorted(gone)
+            ]
+            self._events += [
+                Event(now, "core-online", str(core), core=core) for core in sorted(come)
+            ]
         if self.sampler is not None:
             refused = self.sampler.watch(online)
             if refused:
-                self._cores = tuple(core for core in online if core not in refused)  # try again next second
+                self._cores = tuple(
+                    core for core in online if core not in refused
+                )  # try again next second
 
     @property
     def cores(self) -> tuple[int, ...]:
@@ -187,7 +195,7 @@ class Recorder:
             samples, words, counts = NO_SAMPLES, np.empty(0, np.uint64), np.empty(0, np.uint32)
         else:
             samples, words, counts = drained.samples, drained.words, drained.word_count
-            self._learn_files(drained)
+            self.background.learn_files(drained)
         start = min(self._last_end, int(samples.time.min(initial=np.uint64(self._last_end))))
         kept = self._without_idle(samples)
         return Tick(
@@ -209,7 +217,11 @@ class Recorder:
             forks=drained.forks if drained else NO_FORKS,
             exits=drained.exits if drained else NO_FORKS,
             mappings=drained.mappings if drained else NO_MAPPINGS,
-            files=[FileEntry(h, file_key(identity), identity.path) for h, _, identity in drained.files] if drained else (),
+            files=[
+                FileEntry(h, file_key(identity), identity.path) for h, _, identity in drained.files
+            ]
+            if drained
+            else (),
             cgroup_names=drained.cgroups if drained else {},
             pid_cgroups=self._new_cgroups(drained, kept) if drained else {},
             kernel_symbols=drained.kernel_symbols if drained else (),
@@ -219,9 +231,10 @@ class Recorder:
 
     def _without_idle(self, samples: SampleColumns) -> SampleColumns:
         """Drop what the idle loop itself did; interrupt work on top of it stays."""
-        if not len(self._idle_ranges) or not len(samples):
+        ranges = self.background.idle_ranges
+        if not len(ranges) or not len(samples):
             return samples
-        starts, ends = self._idle_ranges[:, 0], self._idle_ranges[:, 1]
+        starts, ends = ranges[:, 0], ranges[:, 1]
         at = np.searchsorted(starts, samples.ip, "right") - 1
         is_idle = (samples.pid == 0) & (at >= 0) & (samples.ip < ends[np.maximum(at, 0)])
         cores, counts = np.unique(samples.cpu[is_idle], return_counts=True)
@@ -229,23 +242,15 @@ class Recorder:
         keep = ~is_idle
         return SampleColumns(*(getattr(samples, name)[keep] for name in SampleColumns.__slots__))
 
-    def _learn_files(self, drained: Drained) -> None:
-        rows = drained.mappings
-        for hash_, pid, identity in drained.files:
-            first = np.flatnonzero(rows.file_hash == np.uint64(hash_))[:1]
-            if len(first):
-                start = int(rows.start[first[0]])
-                end = start + int(rows.length[first[0]])
-                key = file_key(identity)
-                file = MappedFile(key, identity.build_id or None, identity.path, pid, start, end)
-                self._captures.want(file, hash_)
-        self._captures.seen_again(rows)
-
     def _new_cgroups(self, drained: Drained, samples: SampleColumns) -> dict[int, str]:
         """Processes that were sampled and of which we do not know yet where they belong."""
         started = drained.comms.pid[drained.comms.is_exec].tolist()
         self._cgroup_known.difference_update(started, drained.exits.pid.tolist())
-        fresh = [pid for pid in np.unique(samples.pid).tolist() if pid > 0 and pid not in self._cgroup_known]
+        fresh = [
+            pid
+            for pid in np.unique(samples.pid).tolist()
+            if pid > 0 and pid not in self._cgroup_known
+        ]
         found = {}
         for pid in fresh[:CGROUP_READS_A_TICK]:
             path = read_cgroup(self._host, pid)
@@ -275,75 +280,14 @@ class Recorder:
             readings.append(Reading(name, instances, values))
         return readings
 
-    def _mind_the_clock(self, now: int) -> None:
-        """Pair the clocks once a minute, and at once where the wall clock was set or we slept."""
-        quick = ClockPair(now, self._host.clock.wall_ns())
-        stepped = is_step(self._pair, quick)
-        if not stepped and now - self._pair.monotonic_ns < PAIR_EVERY_NS:
-            return
-        pair = self._clock.pair()
-        if stepped:
-            by = (pair.offset_ns - self._pair.offset_ns) / 1e9
-            text = f"the wall clock moved by {by:+.3f} s against the machine's own"
-            self._events.append(Event(now, "clock-step", "wall clock", text, fields={"seconds": round(by, 6)}))
-            # The old mapping holds up to here, the new one from here on.
-            self.head.write_pair(ClockPair(now - 1, now - 1 + self._pair.offset_ns))
-        self._pair = pair
-        self.head.write_pair(pair)
-        self._mind_sampler_clock(pair)
-
-    def _mind_sampler_clock(self, pair: ClockPair) -> None:
-        if self.sampler is None or self.sampler.offer.has_monotonic_times or pair.kernel_log_ns is None:
-            return
-        self.sampler.clock_offset_ns = pair.monotonic_ns - pair.kernel_log_ns
-
-    def _mind_asides(self, now: int) -> None:
-        """Collect what children finished; send out the next batch of files to read."""
-        for name, aside in list(self._asides.items()):
-            result = aside.poll(now)
-            if result is None:
-                continue
-            del self._asides[name]
-            if aside.problem:
-                self.problems[name] = aside.problem
-            else:
-                self.problems.pop(name, None)
-            self._take(name, result)
-        if "symbols" not in self._asides:
-            batch = self._captures.next_batch()
-            if batch:
-                folder = self._captures.folder
-                self._start("symbols", lambda: captures.run_batch(self._host, batch, folder), now, 60)
-
-    def _take(self, name: str, result: bytes) -> None:
-        if name == "symbols":
-            self._captures.finished(result)
-        elif name == "scan" and result:
-            to_capture, payload = result.split(b"\n", 1)
-            started = int(to_capture[:20])
-            self.head.write_packed(FrameKind.STATE, started, started, payload)
-            for key, build_id, path, pid, start, end in json.loads(to_capture[20:]):
-                self._captures.want(MappedFile(key, bytes.fromhex(build_id) or None, path, pid, start, end))
-        elif name == "kernel" and result:
-            answer = json.loads(result)
-            if "problem" in answer:
-                self.problems["kernel"] = answer["problem"]
-            else:
-                ranges = np.array(sorted(answer["idle"]), np.uint64).reshape(-1, 2)
-                self._idle_ranges = ranges
-
-    def _start(self, name: str, work: Callable[[], bytes], now: int, timeout_seconds: float) -> None:
-        try:
-            self._asides[name] = Aside.start(name, work, now, timeout_seconds)
-        except OSError as error:
-            self.problems[name] = f"could not start a child: {error.strerror}"
-
     def _mind_epoch(self, now: int, drained: Drained | None) -> None:
         if drained is not None:
             Counters.add(self.counters.lost_samples, drained.lost_samples)
             Counters.add(self.counters.lost_sideband, drained.lost_sideband)
             self._epoch_words += len(drained.words)
-            self._epoch_records += len(drained.mappings.time) + len(drained.comms.time) + len(drained.forks.time)
+            self._epoch_records += (
+                len(drained.mappings.time) + len(drained.comms.time) + len(drained.forks.time)
+            )
         is_old = now - self._epoch_start >= EPOCH_NS
         if is_old or self._epoch_words > EPOCH_WORDS or self._epoch_records > EPOCH_RECORDS:
             self._new_epoch(now)
@@ -372,8 +316,8 @@ class Recorder:
             self.sampler.set_rate(rate)
             self.head.write_stretch(self._stretch(now))
             text = (
-                f"sampling at {rate:g} Hz from now on: the recorder took {self.cpu_percent:.2f} % of a core, "
-                f"its budget is {self.governor.budget_percent:g} %"
+                f"sampling at {rate:g} Hz from now on: the recorder took {self.cpu_percent:.2f} % "
+                f"of a core, its budget is {self.governor.budget_percent:g} %"
             )
             self._events.append(Event(now, "rate", "recorder", text, fields={"rate_hz": rate}))
 
@@ -383,26 +327,28 @@ class Recorder:
         return Stretch(now, self.sampler.offer.event, self.sampler.rate_hz)
 
     def _rotate(self, now: int) -> None:
-        self._pair = self._clock.pair()
-        self._mind_sampler_clock(self._pair)
-        self.head.rotate(self._pair, self._stretch(now))
+        pair = self.clocks.renew()
+        self._align_sampler_clock()
+        self.head.rotate(pair, self._stretch(now))
         span = self._options.segment_ns
-        self._next_segment = (self._pair.wall_ns // span + 1) * span
+        self._next_segment = (pair.wall_ns // span + 1) * span
         self._new_epoch(now)
         if self.sampler is not None:
             self.sampler.forget_files()
             self._cgroup_known.clear()
-            host, folder = self._host, self._captures.folder
-            if "scan" not in self._asides:
-                self._start("scan", lambda: run_scan(host, now), now, 120)
-            if "kernel" not in self._asides:
-                self._start("kernel", lambda: captures.run_kernel(host, folder), now, 120)
+            self.background.look_around(now)
         self._on_rotate(self.head.name)
 
+    def _align_sampler_clock(self) -> None:
+        """Where events cannot be on CLOCK_MONOTONIC they are on the kernel log's clock."""
+        pair = self.clocks.pair
+        if self.sampler is None or pair.kernel_log_ns is None:
+            return
+        if not self.sampler.offer.has_monotonic_times:
+            self.sampler.clock_offset_ns = pair.monotonic_ns - pair.kernel_log_ns
+
     def stop(self) -> None:
-        for aside in self._asides.values():
-            aside.stop()
-        self._asides.clear()
+        self.background.stop()
         self.head.close()
         if self.sampler is not None:
             self.sampler.close()
@@ -417,4 +363,3 @@ def origin_of(host: Host) -> Origin:
         user_hz=os.sysconf("SC_CLK_TCK"),
         recorder=f"exhume {__version__}",
     )
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,8 +13,8 @@ from exhume.host import Host
 from exhume.model.jsonable import jsonable
 from exhume.model.segment import Origin
 from exhume.model.status import Cost, Disk, Missing, SourceState, Status
+from exhume.record.background import NAMES
 from exhume.record.recorder import Recorder
-from exhume.store.layout import wall_ns_of_name
 
 STATUS_FILE = "status.json"
 DAY_SECONDS = 86_400
@@ -30,7 +29,12 @@ class Retention:
 
 class Reporter:
     def __init__(
-        self, host: Host, data: Path, origin: Origin, retention: Retention, missing: tuple[Missing, ...]
+        self,
+        host: Host,
+        data: Path,
+        origin: Origin,
+        retention: Retention,
+        missing: tuple[Missing, ...],
     ) -> None:
         self._host = host
         self._data = data
@@ -39,14 +43,10 @@ class Reporter:
         self._missing = missing
         self._started_wall = host.clock.wall_ns()
         self._started = host.clock.monotonic_ns()
-        self._disk = self._look_at_disk()
-        self._looked = self._started
 
     def write(self, recorder: Recorder, state: Literal["running", "stopped"]) -> None:
         """All of it or the old one; a full disk is no reason to stop recording."""
         now = self._host.clock.monotonic_ns()
-        if now - self._looked > 60_000_000_000:
-            self._disk, self._looked = self._look_at_disk(), now
         text = json.dumps(jsonable(self._status(recorder, state, now)), indent=1)
         path = self._data / STATUS_FILE
         draft = path.with_suffix(".tmp")
@@ -62,7 +62,7 @@ class Reporter:
         return Status(
             state=state,
             data_dir=str(self._data),
-            disk=self._disk,
+            disk=Disk(keep_ns=self._retention.keep_ns, max_bytes=self._retention.max_bytes),
             version=__version__,
             node=self._origin.node,
             boot_id=self._origin.boot_id,
@@ -86,41 +86,28 @@ class Reporter:
         )
 
     def _sources(self, recorder: Recorder) -> tuple[SourceState, ...]:
-        states = [_state("cpu", recorder.problems)]
-        if recorder.sampler is not None:
-            states += [_state(name, recorder.problems) for name in ("scan", "kernel", "symbols")]
+        """Those that should work, and whatever else has a problem right now."""
+        problems = dict(recorder.problems)
         if recorder.head.dropped_frames:
-            states.append(SourceState("disk", "broken", f"{recorder.head.dropped_frames} seconds could not be written"))
-        return tuple(states)
-
-    def _look_at_disk(self) -> Disk:
-        used = sum(path.stat().st_size for path in self._data.rglob("*") if path.is_file())
-        names = [entry.name.removesuffix(".head") for part in ("segments", "head") for entry in _entries(self._data / part)]
-        starts = [wall for wall in map(wall_ns_of_name, names) if wall is not None]
-        oldest = min(starts, default=None)
-        return Disk(
-            used_bytes=used,
-            free_bytes=shutil.disk_usage(self._data).free,
-            keep_ns=self._retention.keep_ns,
-            max_bytes=self._retention.max_bytes,
-            oldest_wall_ns=oldest,
-            segments=len(_entries(self._data / "segments")),
-            recorded_ns=max(0, self._host.clock.wall_ns() - oldest) if oldest is not None else 0,
-        )
-
-
-def _entries(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
+            problems["disk"] = f"{recorder.head.dropped_frames} frames could not be written"
+        expected = ("cpu", *(NAMES if recorder.sampler is not None else ()))
+        return tuple(_state(name, problems) for name in dict.fromkeys((*expected, *problems)))
 
 
 def _state(name: str, problems: dict[str, str]) -> SourceState:
-    return SourceState(name, "broken", problems[name]) if name in problems else SourceState(name, "ok")
+    return (
+        SourceState(name, "broken", problems[name]) if name in problems else SourceState(name, "ok")
+    )
 
 
 def _kernel_misses(recorder: Recorder) -> tuple[Missing, ...]:
     if recorder.sampler is None:
         return ()
     return tuple(
-        Missing(feature.gives, f"this kernel does not offer it ({feature.name})", f"Linux {feature.since} or newer")
+        Missing(
+            feature.gives,
+            f"this kernel does not offer it ({feature.name})",
+            f"Linux {feature.since} or newer",
+        )
         for feature in recorder.sampler.offer.missing
     )

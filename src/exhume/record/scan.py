@@ -23,7 +23,16 @@ from exhume.store.columns import pack
 from exhume.store.headlog import COMPRESSION_LEVEL
 from exhume.store.ticks import FileEntry, State, encode_state
 
-_NO_FILE = ("//anon", "/dev/zero", "/anon_hugepage", "/SYSV", "/memfd:", "[heap]", "[stack", "[anon")
+_NO_FILE = (
+    "//anon",
+    "/dev/zero",
+    "/anon_hugepage",
+    "/SYSV",
+    "/memfd:",
+    "[heap]",
+    "[stack",
+    "[anon",
+)
 VDSO = "[vdso]"
 CGROUP_ORDER = ("", "memory", "name=systemd", "cpu", "pids")
 """Which hierarchy's path names a process, best first: the unified one, then v1's."""
@@ -104,13 +113,27 @@ def scan(host: Host) -> Scan:
 def run_scan(host: Host, started_ns: int) -> bytes:
     """In a child: a line (the time, what to capture as JSON), then the state as a packed frame."""
     found = scan(host)
-    rows = [[f.key, (f.build_id or b"").hex(), f.path, f.pid, f.start, f.end] for f in found.to_capture]
-    payload = pack(encode_state(found.state, started_ns), zstandard.ZstdCompressor(level=COMPRESSION_LEVEL))
+    rows = [
+        [f.key, (f.build_id or b"").hex(), f.path, f.pid, f.start, f.end] for f in found.to_capture
+    ]
+    payload = pack(
+        encode_state(found.state, started_ns), zstandard.ZstdCompressor(level=COMPRESSION_LEVEL)
+    )
     return f"{started_ns:020d}{json.dumps(rows)}\n".encode() + payload
 
 
+def unpack_scan(result: bytes) -> tuple[int, list[MappedFile], bytes]:
+    """What `run_scan` packed: when, which files to capture, and the frame."""
+    line, payload = result.split(b"\n", 1)
+    files = [
+        MappedFile(key, bytes.fromhex(build_id) or None, path, pid, start, end)
+        for key, build_id, path, pid, start, end in json.loads(line[20:])
+    ]
+    return int(line[:20]), files, payload
+
+
 def parse_maps(text: str) -> list[MapLine]:
-    """Executable mappings only; a line that is not one is passed over: the process may be hostile."""
+    """Executable mappings only. Other lines are passed over: the process may be hostile."""
     found = []
     for line in text.splitlines():
         parts = line.split(maxsplit=5)
@@ -182,7 +205,9 @@ def _text(path: Path) -> str:
 
 
 def _hash(key: str, path: str) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{key}\0{path}".encode(), digest_size=8).digest(), "little")
+    return int.from_bytes(
+        hashlib.blake2b(f"{key}\0{path}".encode(), digest_size=8).digest(), "little"
+    )
 
 
 def _comms(rows: list[tuple[int, int, int, bytes]]) -> Comms:

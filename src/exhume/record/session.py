@@ -1,4 +1,4 @@
-"""From a data directory to a running recorder: lock, permissions, the loop, the closer beside it."""
+"""From a data directory to a running recorder: lock, permissions, loop, and closer beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from exhume.sampler.kernel_clock import KernelClock
 from exhume.sampler.sampler import Sampler
 from exhume.sampler.syscall import OpenEvent, perf_event_open
 from exhume.store import retention
-from exhume.store.heads import heads_path, symbols_path
+from exhume.store.layout import heads_path, symbols_path
 
 STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 REPORT_EVERY_TICKS = 5

@@ -46,7 +46,7 @@ def supervise(children: Sequence[Child], say: Callable[[str], None]) -> int:
 
 
 def _start(child: Child) -> None:
-    # The mask is inherited, and blocked signals would never reach a child that does not wait for them.
+    # The mask is inherited: blocked signals would never reach a child that doesn't wait for them.
     def unblock() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
         # Ctrl-C goes to the whole group; only we hear it, and stop the children in order.

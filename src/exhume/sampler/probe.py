@@ -26,6 +26,9 @@ MAX_STACK = 127
 """The kernel's default for kernel.perf_event_max_stack."""
 
 
+NO_FLAGS, NO_TYPES = Flag(0), SampleType(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """An optional part of an event: what it gives and since when the kernel has it."""
@@ -33,8 +36,8 @@ class Feature:
     name: str
     gives: str
     since: str
-    flags: Flag = Flag(0)
-    sample_type: SampleType = SampleType(0)
+    flags: Flag = NO_FLAGS
+    sample_type: SampleType = NO_TYPES
 
     def add_to(self, attr: Attr) -> None:
         attr.flags |= self.flags

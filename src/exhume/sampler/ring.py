@@ -24,7 +24,7 @@ class Ring:
 
     @staticmethod
     def map(fd: int, core: int, data_bytes: int) -> Ring:
-        """Map as much of `data_bytes` (a power of two) as RLIMIT_MEMLOCK allows without CAP_IPC_LOCK."""
+        """Map `data_bytes` (a power of two), or what RLIMIT_MEMLOCK allows of it."""
         while True:
             try:
                 memory = mmap.mmap(fd, mmap.PAGESIZE + data_bytes)

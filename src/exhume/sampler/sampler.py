@@ -104,7 +104,9 @@ class Sampler:
         try:
             sample = Ring.map(self._open(self.offer.sample, -1, core), core, self._ring_size())
             self._samples[core] = sample
-            self._sideband[core] = Ring.map(self._open(self.offer.sideband, -1, core), core, SIDEBAND_BYTES)
+            self._sideband[core] = Ring.map(
+                self._open(self.offer.sideband, -1, core), core, SIDEBAND_BYTES
+            )
         except OSError as error:
             if error.errno in (errno.ENODEV, errno.ENXIO, errno.EINVAL):
                 self._drop(core)
@@ -151,7 +153,9 @@ class Sampler:
         drained = Drained(
             samples=concat([walk.samples for walk in sampled], NO_SAMPLES),
             words=np.concatenate([np.empty(0, np.uint64), *(walk.words for walk in sampled)]),
-            word_count=np.concatenate([np.empty(0, np.uint32), *(walk.word_count for walk in sampled)]),
+            word_count=np.concatenate(
+                [np.empty(0, np.uint32), *(walk.word_count for walk in sampled)]
+            ),
             comms=concat([records.comms(r) for r in side], NO_COMMS),
             forks=concat([records.forks(r) for r in side], NO_FORKS),
             exits=concat([records.forks(r, RecordType.EXIT) for r in side], NO_FORKS),
@@ -167,7 +171,7 @@ class Sampler:
         return drained
 
     def _walks(self, rings: Iterable[Ring], walker: Walker) -> Iterable[Walked]:
-        """Several rings to a buffer: on 96 cores one walk each would cost more than the decoding."""
+        """Several rings to a buffer: on 96 cores a walk each would cost more than the decoding."""
         filled = 0
         nothing = True
         for ring in list(rings):
@@ -200,4 +204,3 @@ def _lost_by_core(walks: list[Walked]) -> dict[int, int]:
         for core, amount in records.lost(r).items():
             lost[core] = lost.get(core, 0) + amount
     return lost
-

@@ -37,7 +37,9 @@ def perf_event_open(attr: Attr, pid: int, cpu: int) -> int:
         )
     attr.size = ctypes.sizeof(Attr)
     fd = int(
-        _libc.syscall(_NUMBER[machine], ctypes.byref(attr), pid, cpu, -1, ctypes.c_ulong(_FLAG_FD_CLOEXEC))
+        _libc.syscall(
+            _NUMBER[machine], ctypes.byref(attr), pid, cpu, -1, ctypes.c_ulong(_FLAG_FD_CLOEXEC)
+        )
     )
     if fd < 0:
         code = ctypes.get_errno()
@@ -54,5 +56,5 @@ def disable(fd: int) -> None:
 
 
 def set_period(fd: int, period: int) -> None:
-    """The unit is the event's own: nanoseconds for cpu-clock, even if it was opened by frequency."""
+    """The unit is the event's own: nanoseconds for cpu-clock, even if opened by frequency."""
     fcntl.ioctl(fd, _IOC_PERIOD, struct.pack("=Q", period))

@@ -1,1 +1,1 @@
-"""Segments, roll-ups, retention and every question asked of a recording. Layout lives here alone."""
+"""Segments, roll-ups, retention and every question asked of a recording."""

@@ -50,14 +50,18 @@ class _Cgroups:
         self._by_id.update((id_, self.number(path)) for id_, path in names.items())
 
     def of_ids(self, ids: I64) -> I64:
-        """Numbers of the kernel's cgroup ids. The root's says nothing: it may be another hierarchy's."""
+        """Numbers of the kernel's ids. The root says nothing: it may be another hierarchy's."""
         unique, inverse = np.unique(ids, return_inverse=True)
         numbers = [self._by_id.get(id_, UNKNOWN) for id_ in unique.tolist()]
-        return np.array([UNKNOWN if n >= 0 and self.paths[n] == "/" else n for n in numbers], np.int64)[inverse]
+        return np.array(
+            [UNKNOWN if n >= 0 and self.paths[n] == "/" else n for n in numbers], np.int64
+        )[inverse]
 
 
 class Assembler:
-    def __init__(self, head: HeadFile, symbols: SymbolStore, sample_window: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, head: HeadFile, symbols: SymbolStore, sample_window: tuple[int, int] | None = None
+    ) -> None:
         """`sample_window` (monotonic) limits which samples are named; everything else is whole."""
         self._head = head
         self._window = sample_window
@@ -66,7 +70,7 @@ class Assembler:
         if not origin or not pairs:
             raise ParseError(
                 str(head.path), "start", "the origin and a pair of clocks",
-                todo="its first second is damaged or was never written; this stretch cannot be read",
+                todo="its first second is damaged or was never written: it cannot be read",
             )  # fmt: skip
         self._origin = Origin(**origin[0])
         self._clock = ClockMap.of(pairs)
@@ -97,7 +101,9 @@ class Assembler:
             self._history.forget_dead(concat([tick.exits for tick in ticks], NO_FORKS))
         return self._finish(start, end)
 
-    def _epochs(self, instances: dict[str, tuple[str, ...]]) -> Iterator[tuple[list[Tick], list[State]]]:
+    def _epochs(
+        self, instances: dict[str, tuple[str, ...]]
+    ) -> Iterator[tuple[list[Tick], list[State]]]:
         frames = [f for f in self._head.frames if f.kind in (FrameKind.TICK, FrameKind.STATE)]
 
         def decoded(frame: FrameInfo) -> Tick | State:
@@ -115,25 +121,34 @@ class Assembler:
 
         for _, group in groupby((decoded(frame) for frame in frames), key=epoch_of):
             items = list(group)
-            yield [i for i in items if isinstance(i, Tick)], [i for i in items if isinstance(i, State)]
+            yield (
+                [i for i in items if isinstance(i, Tick)],
+                [i for i in items if isinstance(i, State)],
+            )
 
     def _learn(self, ticks: list[Tick], states: list[State]) -> None:
         cgroup_rows: list[tuple[int, int, int]] = []
-        for item in (*states, *ticks):
+        everything: list[Tick | State] = [*states, *ticks]
+        for item in everything:
             self._files.update((file.hash, MappedCode(file.key, file.path)) for file in item.files)
         for tick in ticks:
             self._cgroups.learn_ids(dict(tick.cgroup_names))
-            cgroup_rows += [(tick.start_ns, pid, self._cgroups.number(path)) for pid, path in tick.pid_cgroups.items()]
+            cgroup_rows += [
+                (tick.start_ns, pid, self._cgroups.number(path))
+                for pid, path in tick.pid_cgroups.items()
+            ]
         for state in states:
             at = int(state.parent_pid.time.min(initial=0))
-            cgroup_rows += [(at, pid, self._cgroups.number(path)) for pid, path in state.pid_cgroups.items()]
+            cgroup_rows += [
+                (at, pid, self._cgroups.number(path)) for pid, path in state.pid_cgroups.items()
+            ]
         rows = np.array(cgroup_rows, np.int64).reshape(-1, 3)
         parents = [state.parent_pid for state in states]
         side = SideBand(
-            comms=concat([item.comms for item in (*states, *ticks)], NO_COMMS),
+            comms=concat([item.comms for item in everything], NO_COMMS),
             forks=concat([t.forks for t in ticks], NO_FORKS),
             exits=concat([t.exits for t in ticks], NO_FORKS),
-            mappings=concat([item.mappings for item in (*states, *ticks)], NO_MAPPINGS),
+            mappings=concat([item.mappings for item in everything], NO_MAPPINGS),
             parent_pid=concat(parents, NOTHING_SAID),
             cgroup=Statement(rows[:, 0], rows[:, 1], rows[:, 2]),
             scanned=concat(parents, NOTHING_SAID),
@@ -194,7 +209,9 @@ class Assembler:
                 time_ns=time,
                 core=core[order],
                 thread=np.concatenate([part[2] for part in parts]).astype(np.int32)[order],
-                stack=renumbered[np.concatenate([part[3] for part in parts])[order]].astype(np.int32),
+                stack=renumbered[np.concatenate([part[3] for part in parts])[order]].astype(
+                    np.int32
+                ),
                 weight_ns=weights_ns(self._stretches, time).astype(np.uint32),
             ),
             tree=tree,
@@ -217,7 +234,11 @@ class _BlockBuilder:
         self._rows.append((instances, values))
 
     def finish(self) -> Block:
-        everyone = list(dict.fromkeys(name for instances in dict.fromkeys(r[0] for r in self._rows) for name in instances))
+        everyone = list(
+            dict.fromkeys(
+                name for instances in dict.fromkeys(r[0] for r in self._rows) for name in instances
+            )
+        )
         place = {name: column for column, name in enumerate(everyone)}
         values = np.full((len(self._rows), len(everyone)), MISSING, np.int64)
         columns: dict[tuple[str, ...], list[int]] = {}
@@ -235,5 +256,7 @@ def _within(raw: RawSamples, start_ns: int, end_ns: int) -> RawSamples:
     )  # fmt: skip
 
 
-def assemble(head: HeadFile, symbols: SymbolStore, sample_window: tuple[int, int] | None = None) -> SegmentData:
+def assemble(
+    head: HeadFile, symbols: SymbolStore, sample_window: tuple[int, int] | None = None
+) -> SegmentData:
     return Assembler(head, symbols, sample_window).run()

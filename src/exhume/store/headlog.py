@@ -69,7 +69,9 @@ class HeadWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        self._fd = os.open(
+            path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o640
+        )
         self._compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL)
         self.size_bytes = 0
         self._append(_FILE_HEADER.pack(_FILE_MAGIC, VERSION, 0))
@@ -79,7 +81,9 @@ class HeadWriter:
         return self.write_packed(kind, start_ns, end_ns, pack(columns, self._compressor))
 
     def write_packed(self, kind: FrameKind, start_ns: int, end_ns: int, payload: bytes) -> int:
-        checksum = zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, len(payload), start_ns, end_ns)))
+        checksum = zlib.crc32(
+            payload, zlib.crc32(_CHECKED.pack(kind, len(payload), start_ns, end_ns))
+        )
         header = _FRAME.pack(_MARK, kind, len(payload), checksum, start_ns, end_ns)
         self._append(header + payload)
         return len(header) + len(payload)
@@ -101,7 +105,7 @@ class HeadWriter:
 
 
 class HeadFile:
-    """A head log as it stood when it was opened; it may grow meanwhile, and may be damaged anywhere."""
+    """A head log as it stood when opened; it may grow meanwhile, and be damaged anywhere."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -133,7 +137,9 @@ class HeadFile:
             while following >= 0 and self._frame_at(following) is None:
                 following = data.find(_MARK, following + 1)
             end = following if following >= 0 else len(data)
-            self.damage.append(Damage(at, end - at, "torn at the end" if following < 0 else "damaged"))
+            self.damage.append(
+                Damage(at, end - at, "torn at the end" if following < 0 else "damaged")
+            )
             at = end
 
     def _frame_at(self, at: int) -> FrameInfo | None:
@@ -144,7 +150,10 @@ class HeadFile:
         if mark != _MARK or offset + length > len(self._data):
             return None
         payload = memoryview(self._data)[offset : offset + length]
-        if zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, length, start_ns, end_ns))) != checksum:
+        if (
+            zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, length, start_ns, end_ns)))
+            != checksum
+        ):
             return None
         return FrameInfo(kind, start_ns, end_ns, offset, length)
 

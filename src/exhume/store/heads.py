@@ -9,17 +9,10 @@ from exhume.errors import ExhumeError
 from exhume.host import Host
 from exhume.store.assemble import assemble
 from exhume.store.headlog import SUFFIX, HeadFile
+from exhume.store.layout import heads_path, symbols_path
 from exhume.store.memory import MemorySegment
 from exhume.store.symbols import SymbolStore
 from exhume.store.view import SegmentView
-
-
-def heads_path(root: Path) -> Path:
-    return root / "head"
-
-
-def symbols_path(root: Path) -> Path:
-    return root / "symbols"
 
 
 def head_files(root: Path) -> list[Path]:

@@ -6,6 +6,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+from exhume.model.segment import SegmentData
+
 FORMAT_VERSION = 1
 TICK_NS = 100_000
 """Sample times are stored in steps of this."""
@@ -31,6 +33,14 @@ def segments_path(root: Path) -> Path:
     return root / "segments"
 
 
+def heads_path(root: Path) -> Path:
+    return root / "head"
+
+
+def symbols_path(root: Path) -> Path:
+    return root / "symbols"
+
+
 def minutes_path(root: Path) -> Path:
     return root / "minutes"
 
@@ -44,6 +54,11 @@ def segment_name(start_wall_ns: int, boot_id: str, start_ns: int) -> str:
     start = datetime.fromtimestamp(start_wall_ns // 1_000_000_000, UTC)
     boot = re.sub(r"[^0-9a-zA-Z]", "", boot_id)[:8] or "unknown"
     return f"{start:%Y%m%dT%H%M%SZ}-{boot}-{max(0, start_ns) // 1_000_000}"
+
+
+def segment_path(root: Path, data: SegmentData) -> Path:
+    wall_ns = data.clock.wall(data.start_ns)
+    return segments_path(root) / segment_name(wall_ns, data.origin.boot_id, data.start_ns)
 
 
 def wall_ns_of_name(name: str) -> int | None:
@@ -60,3 +75,12 @@ def wall_ns_of_name(name: str) -> int | None:
 
 def day_of(wall_ns: int) -> str:
     return f"{datetime.fromtimestamp(wall_ns // 1_000_000_000, UTC):%Y-%m-%d}"
+
+
+def days(root: Path) -> list[str]:
+    """The days of which there are minute roll-ups, oldest first."""
+    try:
+        names = [entry.name for entry in minutes_path(root).iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(name for name in names if re.fullmatch(r"\d{4}-\d\d-\d\d", name))

@@ -73,7 +73,7 @@ SERIES = Table(
 TABLES = {table.name: table for table in (CORES, PROCESSES, SERIES)}
 
 
-def tables_of(view: SegmentView, source: str) -> dict[str, dict[str, Column]]:
+def tables_of(view: SegmentView) -> dict[str, dict[str, Column]]:
     """All tables, those without rows too: a file that is missing is then always a loss."""
     found: dict[str, dict[str, Column]] = {}
     for table, rows in ((CORES, _cores), (PROCESSES, _processes), (SERIES, _series)):
@@ -86,7 +86,7 @@ def tables_of(view: SegmentView, source: str) -> dict[str, dict[str, Column]]:
                 columns["minute"].append(part["minute"])
                 columns["node"].append([view.origin.node] * count)
                 columns["boot"].append([view.origin.boot_id] * count)
-                columns["source"].append([source] * count)
+                columns["source"].append([view.name] * count)
         found[table.name] = {c.name: _joined(c, columns[c.name]) for c in table.columns}
     return found
 

@@ -20,12 +20,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from exhume.model.segment import SegmentData
 from exhume.model.window import Window
 from exhume.store import layout
 from exhume.store.files import DamagedFileError, checksum, sync_directory, sync_file
 from exhume.store.minute_tables import TABLES, Table, tables_of
 from exhume.store.parquet import Column, read_table, write_table
 from exhume.store.rollups import MINUTE_NS
+from exhume.store.segment import Segment
 from exhume.store.view import SegmentView
 
 _NAME = re.compile(r"(?P<source>[\w-]+)\.(?P<table>\w+)\.(?P<crc>[0-9a-f]{8})\.parquet")
@@ -44,12 +46,19 @@ class MinuteFile:
     crc: int
 
 
-def write_minutes(root: Path, view: SegmentView, source: str) -> list[Path]:
-    """Idempotent: a segment closed again after a crash replaces its files."""
+def write_minutes(root: Path, data: SegmentData) -> list[Path]:
+    """Of a segment just closed: its roll-ups are read back, not added up again.
+
+    Idempotent: a segment closed again after a crash replaces its files.
+    """
+    return summarise(root, Segment(layout.segment_path(root, data)))
+
+
+def summarise(root: Path, view: SegmentView) -> list[Path]:
     day = layout.day_of(view.window.start_ns)
     return [
-        _write(root, day, source, TABLES[name], columns)
-        for name, columns in tables_of(view, source).items()
+        _write(root, day, view.name, TABLES[name], columns)
+        for name, columns in tables_of(view).items()
     ]
 
 
@@ -91,7 +100,7 @@ def _put_together(table: Table, parts: list[Rows]) -> Rows:
 
 def minute_files(root: Path, window: Window | None = None) -> Iterator[MinuteFile]:
     """Oldest day first. A segment that crosses midnight lies on the day it began."""
-    for day in days(root):
+    for day in layout.days(root):
         if window is not None:
             first = layout.day_of(window.start_ns - DAY_NS)
             if not first <= day <= layout.day_of(window.end_ns):
@@ -104,20 +113,12 @@ def minute_files(root: Path, window: Window | None = None) -> Iterator[MinuteFil
                 yield MinuteFile(path, match["source"], match["table"], crc)
 
 
-def days(root: Path) -> list[str]:
-    try:
-        names = [entry.name for entry in layout.minutes_path(root).iterdir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(name for name in names if re.fullmatch(r"\d{4}-\d\d-\d\d", name))
-
-
 def compact(root: Path, now_wall_ns: int) -> int:
     """Make one file a table of every day that is over; the number of files that went."""
     today = layout.day_of(now_wall_ns)
     yesterday = layout.day_of(now_wall_ns - DAY_NS)
     gone = 0
-    for day in days(root):
+    for day in layout.days(root):
         # A segment that began before midnight may close after it: leave the day some time.
         if day >= (yesterday if now_wall_ns % DAY_NS < DAY_NS // 24 else today):
             continue

@@ -116,7 +116,11 @@ def _arrow_type(column: ColumnType) -> pa.DataType:
 
 def _to_arrow(values: Column, column: ColumnType) -> pa.Array[Any]:
     if column.type == "string":
-        return pa.array(values, pa.string())
+        try:
+            return pa.array(values, pa.string())
+        except UnicodeEncodeError:  # a lone surrogate: a name that was not UTF-8 where it came from
+            legible = [str(text).encode("utf-8", "replace").decode() for text in values]
+            return pa.array(legible, pa.string())
     array = np.ascontiguousarray(values, dtype=column.type)
     if not column.nullable:
         return _plain(array)

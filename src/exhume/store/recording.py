@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from exhume.store.cache import DEFAULT_BYTES, Cache
 from exhume.store.files import DamagedFileError, size_of
 from exhume.store.meta import NewerFormatError
 from exhume.store.minutes import MinuteFile, Rows, minute_files, read_file, read_minutes
+from exhume.store.pins import pins
 from exhume.store.rollups import MINUTE_NS
 from exhume.store.segment import Segment
 from exhume.store.view import SegmentView
@@ -107,7 +108,7 @@ class Recording:
 
     def spans(self, *, verify: bool = False) -> list[Span]:
         """Every stretch. Damage shows when a file is first read; `verify` reads them all."""
-        spans = []
+        spans: list[Span] = []
         for segment in self._segments.values():
             problems = segment.verify() if verify else segment.problems
             state = "damaged" if problems else "segment"
@@ -122,7 +123,12 @@ class Recording:
             size = size_of(lost.path)
             spans.append(Span(lost.window, "damaged", size, 0, False, str(lost.error)))
         spans.extend(self._minute_spans())
-        return sorted(spans, key=lambda span: span.window)
+        held = [entry.keeps for entry in pins(self.root)]
+        pinned = (
+            replace(span, pinned=span.state != "minutes" and any(map(span.window.overlaps, held)))
+            for span in spans
+        )
+        return sorted(pinned, key=lambda span: span.window)
 
     def _minute_spans(self) -> Iterator[Span]:
         """Stretches of which only roll-ups are left; those that follow each other as one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from exhume.model.window import Window
 from exhume.store import layout, meta
 from exhume.store.files import DamagedFileError, remove_directory, size_of
 from exhume.store.meta import NewerFormatError
-from exhume.store.minutes import compact, days
 from exhume.store.pins import pin, pins, unpin
 from exhume.store.rollups import SECOND_NS
 from exhume.store.view import wall_window
@@ -22,7 +20,7 @@ __all__ = ["Dropped", "Kept", "apply", "make_room", "pin", "pins", "plan", "stor
 
 MINUTES_KEEP_NS = 90 * 86_400 * SECOND_NS
 UNKNOWN_LENGTH_NS = 600 * SECOND_NS
-_LEFTOVER_SECONDS = 3600.0
+_LEFTOVER_NS = 3600 * SECOND_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ def plan(
     keep_ns: int,
     max_bytes: int,
     pinned_max_bytes: int,
-    now_wall_ns: int,
+    now_ns: int,
 ) -> list[Kept]:
     """What to drop, in that order. Pure.
 
@@ -67,7 +65,7 @@ def plan(
     for segment in rest:
         if segment is newest:
             continue
-        too_old = segment.window.end_ns < now_wall_ns - keep_ns
+        too_old = segment.window.end_ns < now_ns - keep_ns
         if too_old or total > max_bytes:
             drop.append(segment)
             total -= segment.size_bytes
@@ -75,15 +73,22 @@ def plan(
 
 
 def _pinned(ordered: list[Kept], keep_windows: Sequence[Window], cap: int) -> set[str]:
-    """The segments that pins hold, newest pins first, as far as their cap reaches."""
-    held: dict[str, int] = {}
+    """The segments that pins hold as far as their cap reaches: newest pins first, and of each pin
+    what lies nearest to its middle."""
+    held: set[str] = set()
+    total = 0
     for window in sorted(keep_windows, reverse=True):
-        wanted = {s.name: s.size_bytes for s in ordered if s.window.overlaps(window)}
-        more = {name: size for name, size in wanted.items() if name not in held}
-        if sum(held.values()) + sum(more.values()) > cap:
-            break
-        held.update(more)
-    return set(held)
+        wanted = [s for s in ordered if s.window.overlaps(window) and s.name not in held]
+        for segment in sorted(wanted, key=lambda s: abs(_middle(s.window) - _middle(window))):
+            if total + segment.size_bytes > cap:
+                return held
+            held.add(segment.name)
+            total += segment.size_bytes
+    return held
+
+
+def _middle(window: Window) -> int:
+    return (window.start_ns + window.end_ns) // 2
 
 
 def plan_room(segments: Sequence[Kept], keep_windows: Sequence[Window], need: int) -> list[Kept]:
@@ -99,33 +104,38 @@ def plan_room(segments: Sequence[Kept], keep_windows: Sequence[Window], need: in
     return drop
 
 
-def apply(
-    root: Path, keep_ns: int, max_bytes: int, pinned_max_bytes: int, now_wall_ns: int
-) -> Dropped:
-    """Drop what is too old or too much, put finished days of minutes together."""
-    windows = [entry.keeps for entry in pins(root)]
+def apply(root: Path, keep_ns: int, max_bytes: int, pinned_max_bytes: int, now_ns: int) -> Dropped:
+    """Drop what is too old or too much, put finished days of minutes together. `now` is wall time.
+
+    Whatever else lies in the directory, heads and minutes, counts against `max_bytes` too.
+    """
+    segments = stored(root)
+    others = max(0, size_of(root) - sum(segment.size_bytes for segment in segments))
     drop = plan(
-        stored(root),
-        windows,
+        segments,
+        [entry.keeps for entry in pins(root)],
         keep_ns=keep_ns,
-        max_bytes=max_bytes,
+        max_bytes=max(0, max_bytes - others),
         pinned_max_bytes=pinned_max_bytes,
-        now_wall_ns=now_wall_ns,
+        now_ns=now_ns,
     )
     _drop(root, drop)
-    compact(root, now_wall_ns)
-    old_days = _drop_old_minutes(root, now_wall_ns)
-    _sweep(root)
+    # The recorder makes room by this module and must not carry Arrow: imported where it is needed.
+    from exhume.store.minutes import compact
+
+    compact(root, now_ns)
+    old_days = _drop_old_roll_ups(root, now_ns)
+    _sweep(root, now_ns)
     return Dropped(
         tuple(segment.name for segment in drop), old_days, sum(s.size_bytes for s in drop)
     )
 
 
-def make_room(root: Path, need_bytes: int) -> Dropped:
-    """For a full disk. Less may be freed than asked for: the newest segment stays."""
+def make_room(root: Path, need_bytes: int) -> int:
+    """For a full disk: the bytes freed, maybe fewer than asked for, as the newest stays."""
     drop = plan_room(stored(root), [entry.keeps for entry in pins(root)], need_bytes)
     _drop(root, drop)
-    return Dropped(tuple(s.name for s in drop), (), sum(s.size_bytes for s in drop))
+    return sum(segment.size_bytes for segment in drop)
 
 
 def stored(root: Path) -> list[Kept]:
@@ -153,20 +163,23 @@ def _drop(root: Path, segments: Iterable[Kept]) -> None:
             remove_directory(layout.segments_path(root) / segment.name)
 
 
-def _drop_old_minutes(root: Path, now_wall_ns: int) -> tuple[str, ...]:
-    oldest = layout.day_of(max(0, now_wall_ns - MINUTES_KEEP_NS))
-    gone = tuple(day for day in days(root) if day < oldest)
+def _drop_old_roll_ups(root: Path, now_ns: int) -> tuple[str, ...]:
+    oldest = layout.day_of(max(0, now_ns - MINUTES_KEEP_NS))
+    gone = tuple(day for day in layout.days(root) if day < oldest)
     for day in gone:
         shutil.rmtree(layout.minutes_path(root) / day, ignore_errors=True)
+    for entry in pins(root):
+        if entry.window.end_ns < now_ns - MINUTES_KEEP_NS:
+            unpin(root, entry.id)
     return gone
 
 
-def _sweep(root: Path) -> None:
+def _sweep(root: Path, now_ns: int) -> None:
     """What a crash left half written. Anything younger may be in the making."""
     for parent in (layout.segments_path(root), layout.pins_path(root)):
         if not parent.is_dir():
             continue
         for path in parent.glob(f"{layout.TEMPORARY}*"):
             with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _LEFTOVER_SECONDS:
+                if path.stat().st_mtime_ns < now_ns - _LEFTOVER_NS:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -82,10 +82,22 @@ class State:
 _SAMPLE = (("core", "<u2"), ("pid", "<i4"), ("tid", "<i4"), ("stack", "<u4"), ("cgroup", "<u8"))
 _COMM = (("pid", "<i4"), ("tid", "<i4"), ("is_exec", "|b1"))
 _FORK = (("pid", "<i4"), ("parent_pid", "<i4"), ("tid", "<i4"), ("parent_tid", "<i4"))
-_MAPPING = (("pid", "<i4"), ("start", "<u8"), ("length", "<u8"), ("file_offset", "<u8"), ("file_hash", "<u8"))
+_MAPPING = (
+    ("pid", "<i4"),
+    ("start", "<u8"),
+    ("length", "<u8"),
+    ("file_offset", "<u8"),
+    ("file_hash", "<u8"),
+)
 
 
-def _put(arrays: dict[str, Array], prefix: str, rows: Any, names: tuple[tuple[str, str], ...], start_ns: int) -> None:
+def _put(
+    arrays: dict[str, Array],
+    prefix: str,
+    rows: Any,
+    names: tuple[tuple[str, str], ...],
+    start_ns: int,
+) -> None:
     if not len(rows.time):
         return
     arrays[f"{prefix}.time"] = ((rows.time - start_ns) // TIME_UNIT_NS).astype("<i4")
@@ -93,7 +105,9 @@ def _put(arrays: dict[str, Array], prefix: str, rows: Any, names: tuple[tuple[st
         arrays[f"{prefix}.{name}"] = getattr(rows, name).astype(dtype)
 
 
-def _take(columns: Columns, prefix: str, names: tuple[tuple[str, str], ...], start_ns: int) -> list[Array]:
+def _take(
+    columns: Columns, prefix: str, names: tuple[tuple[str, str], ...], start_ns: int
+) -> list[Array]:
     time = columns.get(f"{prefix}.time", "<i4").astype(np.int64) * TIME_UNIT_NS + start_ns
     return [time, *(columns.get(f"{prefix}.{name}", dtype) for name, dtype in names)]
 
@@ -111,7 +125,7 @@ def _take_comms(columns: Columns, start_ns: int) -> Comms:
 
 
 def encode_tick(tick: Tick, known_instances: dict[str, tuple[str, ...]]) -> Columns:
-    """`known_instances` remembers which instances each field had, so that they are written once an epoch."""
+    """`known_instances` remembers each field's instances: they are written once an epoch."""
     arrays: dict[str, Array] = {}
     _put(arrays, "sample", tick.samples, _SAMPLE, tick.start_ns)
     if len(tick.word_count):
@@ -142,7 +156,9 @@ def encode_tick(tick: Tick, known_instances: dict[str, tuple[str, ...]]) -> Colu
     return Columns(arrays, values)
 
 
-def decode_tick(columns: Columns, start_ns: int, end_ns: int, known_instances: dict[str, tuple[str, ...]]) -> Tick:
+def decode_tick(
+    columns: Columns, start_ns: int, end_ns: int, known_instances: dict[str, tuple[str, ...]]
+) -> Tick:
     values = columns.values
     for name, instances in values.get("instances", {}).items():
         known_instances[name] = tuple(instances)

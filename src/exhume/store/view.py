@@ -105,6 +105,12 @@ def stretch_at(stretches: tuple[Stretch, ...], time_ns: int) -> Stretch:
     return current
 
 
+def wall_intervals(clock: ClockMap, start_ns: I64, end_ns: I64) -> tuple[I64, I64]:
+    """Seconds in wall time. One that the clock was set in keeps its place and its length."""
+    start = clock.to_wall(start_ns)
+    return start, start + (end_ns - start_ns)
+
+
 def wall_window(clock: ClockMap, start_ns: int, end_ns: int) -> Window:
     """The wall time a stretch covers; a stepped clock makes it wider than the stretch is long."""
     steps = [p.monotonic_ns for p in clock.pairs if start_ns < p.monotonic_ns < end_ns]

@@ -19,7 +19,6 @@ from exhume.model.segment import SegmentData
 from exhume.model.series import Block
 from exhume.store import layout, meta, tables
 from exhume.store.files import remove_directory, sync_directory, sync_file
-from exhume.store.minutes import write_minutes
 from exhume.store.parquet import Column, TableWriter, write_table
 from exhume.store.rollups import (
     CoreRollUp,
@@ -28,7 +27,6 @@ from exhume.store.rollups import (
     ProcessRollUp,
     processes_of,
 )
-from exhume.store.segment import Segment
 
 PIECE_ROWS = 1 << 17
 """Rows of one row group of samples: some 3 MiB while it is written."""
@@ -43,17 +41,14 @@ def write_segment(root: Path, data: SegmentData, pieces: Pieces | None = None) -
     `pieces` is called twice, gives samples in (core, time) order, and then `data.samples` is not
     looked at. Closing the same stretch again after a crash gives the segment that is already there.
     """
-    parent = layout.segments_path(root)
+    path = layout.segment_path(root, data)
+    parent = path.parent
     parent.mkdir(parents=True, exist_ok=True)
-    wall_ns = data.clock.wall(data.start_ns)
-    path = parent / layout.segment_name(wall_ns, data.origin.boot_id, data.start_ns)
     temporary = parent / f"{layout.TEMPORARY}{path.name}-{os.getpid()}"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
         _write_files(temporary, data, pieces or (lambda: _cut(data.samples)))
-        # First the minutes: a crash in between closes the same stretch again and replaces them.
-        write_minutes(root, Segment(temporary), path.name)
         _show(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

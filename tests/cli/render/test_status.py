@@ -10,11 +10,18 @@ from exhume.cli.render.status import render
 from exhume.model.status import Cost, Damage, Disk, Missing, Pin, SourceState, Status
 from tests.cli.made_up import HOSTILE, NOW_NS, STORY_WINDOW, VIEW, assert_harmless, drawn
 
-EMPTY = Disk(0, None, None, None, None, 0, 0)
+EMPTY = Disk(None, None)
 DISK = Disk(
-    3_400_000_000, 80_000_000_000, 86_400 * NS, 4 << 30, NOW_NS - 10_000 * NS, 17, 9_900 * NS,
-    (Damage(STORY_WINDOW, "bad checksum"),), (Pin(STORY_WINDOW, "ENA reset"),),
-)  # fmt: skip
+    keep_ns=86_400 * NS,
+    max_bytes=4 << 30,
+    used_bytes=3_400_000_000,
+    free_bytes=80_000_000_000,
+    oldest_wall_ns=NOW_NS - 10_000 * NS,
+    segments=17,
+    recorded_ns=9_900 * NS,
+    damaged=(Damage(STORY_WINDOW, "bad checksum"),),
+    pins=(Pin(STORY_WINDOW, "ENA reset"),),
+)
 RUNNING = Status(
     "running", "/var/lib/exhume", DISK, "exhume 0.1.0", "ip-10-0-3-17", "0b1e2d3c-4455", 4242,
     NOW_NS - 3_661 * NS, NOW_NS, "cpu-clock", 49, 97, 96, 95,

@@ -24,15 +24,15 @@ _BOLD = Style(bold=True)
 _BAR_WIDTH = 10
 _LEFT_WIDTH = 7 + 1 + _BAR_WIDTH + 1
 _PARTS = " ▏▎▍▌▋▊▉█"
-# A call that takes this much of its caller's time is the caller's time: the two share a line.
-_SAME_SHARE = 0.995
+# Calls that take this much of the first one's time share its line.
+_SAME_SHARE = 0.95
 _ARROW = " → "
 _KERNEL_MARK = "ᵏ"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A chain of calls without a branch, with how deep it hangs."""
+    """A chain of calls that hardly branches, with how deep it hangs."""
 
     guides: str
     """What the lines above draw down the left side."""
@@ -60,8 +60,9 @@ def render(tree: FlameTree, view: Viewpoint, look: Look, *, min_percent: float) 
         lines += _draw(tree, line, look)
     left_out = _left_out(tree, min_percent / 100)
     if left_out:
-        what = f"Branches below {min_percent:g} % are left out: {percent(100 * left_out / total)}"
-        lines += [Text(), Text(f"{what} in sum; --min-percent 0 shows all.", _DIM)]
+        share = percent(100 * left_out / total)
+        what = f"Not drawn: branches below {min_percent:g} %, {share} of the time in sum"
+        lines += [Text(), Text(f"{what} (it counts in their callers).", _DIM)]
     return Group(*lines)
 
 
@@ -135,7 +136,7 @@ def _draw(tree: FlameTree, line: Line, look: Look) -> list[Text]:
         "│   " if line.has_children else "    "
     )
     pieces = [_piece(tree.frames[node], last=node == line.chain[-1]) for node in line.chain]
-    if line.has_children and own >= 0.0005:
+    if line.has_children and own >= 0.001:
         pieces.append(Text(f"  self {percent(100 * own)}", _DIM))
     return _filled(first, pieces, Text(hang, _DIM), look.width)
 

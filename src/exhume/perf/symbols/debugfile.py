@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -83,7 +82,7 @@ def _distinct(roots: Sequence[Path]) -> Iterator[Path]:
     seen: set[tuple[int, int]] = set()
     for root in roots:
         try:
-            stat = os.stat(root)
+            stat = root.stat()
         except OSError:
             continue
         if (stat.st_dev, stat.st_ino) not in seen:

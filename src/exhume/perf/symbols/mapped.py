@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -117,6 +116,6 @@ def _build_id(file: OpenFile, path: str) -> bytes | None:
 
 def _target(link: Path) -> str:
     try:
-        return os.readlink(link).removesuffix(DELETED)
+        return str(link.readlink()).removesuffix(DELETED)
     except OSError:
         return ""

@@ -13,7 +13,7 @@ from exhume.model.window import Window
 from exhume.store.minutes import Rows
 from exhume.store.recording import Recording
 from exhume.store.rollups import I16, MINUTE_NS, CoreSeconds
-from exhume.store.view import SegmentView
+from exhume.store.view import SegmentView, wall_intervals
 
 # The worst second and what it was spent on travel as one number: permille × 8 + mode.
 _MODE_BITS = 3
@@ -75,7 +75,7 @@ def empty_grid(window: Window, cores: list[int], columns: int) -> Grid:
 def add_seconds(grid: Grid, view: SegmentView, seconds: CoreSeconds) -> None:
     if not len(seconds.end_ns):
         return
-    start, end = view.clock.to_wall(seconds.start_ns), view.clock.to_wall(seconds.end_ns)
+    start, end = wall_intervals(view.clock, seconds.start_ns, seconds.end_ns)
     permille = seconds.permille
     busy = permille[: len(BUSY_MODES)].sum(axis=0, dtype=np.int16)
     top = permille[: len(BUSY_MODES)].argmax(axis=0).astype(np.int16)

@@ -9,6 +9,7 @@ from exhume.model.answers import MAP_MODES, CoreTimes
 from exhume.model.arrays import F64, I64
 from exhume.model.window import Window
 from exhume.store.recording import Recording
+from exhume.store.view import wall_intervals
 
 
 def core_times(
@@ -21,7 +22,7 @@ def core_times(
         with recording.sparing(view):
             if (seconds := view.core_seconds()) is None:
                 continue
-            start, end = view.clock.to_wall(seconds.start_ns), view.clock.to_wall(seconds.end_ns)
+            start, end = wall_intervals(view.clock, seconds.start_ns, seconds.end_ns)
             overlap = _overlap(start, end, window)
             inside = np.flatnonzero(overlap)
             for row, core in enumerate(seconds.cores):

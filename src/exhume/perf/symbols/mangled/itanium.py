@@ -1,13 +1,13 @@
 """C++ names (`_Z…`, the Itanium ABI) as `perf report` prints them: without result and parameters.
 
-Our own, because the demanglers at hand (libstdc++'s, LLVM's) print a hostile name of 500 bytes as
-2^40 characters. Here every part of the output is capped as it is made, and nothing is read twice.
+Every part of the output is capped as it is made, and nothing is read twice: a name that doubles
+itself with each substitution stays as cheap as it is long.
 """
 
 from __future__ import annotations
 
-from exhume.perf.symbols.itanium_expressions import Expressions
-from exhume.perf.symbols.itanium_words import (
+from exhume.perf.symbols.mangled.itanium_expressions import Expressions
+from exhume.perf.symbols.mangled.itanium_words import (
     OPERATORS,
     STANDARD_FULL,
     UnmangledError,
@@ -98,7 +98,7 @@ class _Names(Expressions):
         """`N K 3foo 3bar I…E E`: each prefix is a candidate for later substitution."""
         self.expect("N")
         self.skip("H")
-        while self.peek(1) in ("r", "V", "K") and self.peek(1):
+        while self.peek(1) in ("r", "V", "K"):
             self.at += 1
         if self.peek(1) in ("R", "O"):
             self.at += 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from exhume.perf.symbols.itanium_types import Types
-from exhume.perf.symbols.itanium_words import (
+from exhume.perf.symbols.mangled.itanium_types import Types
+from exhume.perf.symbols.mangled.itanium_words import (
     BINARY,
     LITERAL_SUFFIX,
     OPERATORS,
@@ -104,7 +104,7 @@ class Expressions(Types):
         if self.skip("L"):
             self.number()
         self.expect("p")
-        while self.peek(1) in ("r", "V", "K") and self.peek(1):
+        while self.peek(1) in ("r", "V", "K"):
             self.at += 1
         return f"{{parm#{self.sequence() + 1}}}"
 
@@ -115,10 +115,12 @@ class Expressions(Types):
         return cut(prefix + self._base_name())
 
     def _scope(self) -> str:
-        if not self.skip("N"):
-            return self.type_text()
+        if self.peek(1).isdecimal():
+            return cut("::".join(self.until_end(self._base_name)))
+        nested = self.skip("N")
         parts = [self.type_text()]
-        parts += self.until_end(self._base_name)
+        if nested:
+            parts += self.until_end(self._base_name)
         return cut("::".join(parts))
 
     def _base_name(self) -> str:

@@ -1,0 +1,111 @@
+"""Log lines → events: matched against the signatures, floods folded, everything bounded. Pure.
+
+Old ENA drivers print one line for each late packet, thousands at a time. Lines of one second that
+say the same of the same queue are one event with a count, and keep their worst figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from exhume.derive.signatures import FieldValue, Match, Signature, match
+from exhume.model.event import Event
+
+MAX_EVENTS = 500
+"""Of one batch. What exceeds it is counted in one last event."""
+MAX_TEXT = 500
+_FOLD_NS = 1_000_000_000
+_WARNING = 4
+# What tells two lines of one signature apart: the first that a match has names the subject.
+_SUBJECTS = ("unit", "interface", "device", "comm", "cgroup", "pod", "node", "object", "table")
+_APART = ("queue", "core", "pid")
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    time_ns: int
+    text: str
+    level: int = 6
+    """As syslog: 0 emergency … 7 debug."""
+
+
+def events_of(
+    lines: Iterable[LogLine],
+    signatures: Sequence[Signature],
+    *,
+    kind: str = "kernel-log",
+    keep_level: int = _WARNING,
+) -> tuple[Event, ...]:
+    """Every line that matches, and unmatched ones at `keep_level` or worse, in order of time."""
+    folded: dict[tuple[object, ...], _Folded] = {}
+    left_out = 0
+    last_ns = 0
+    for line in lines:
+        found = match(line.text, signatures)
+        if found is None and line.level > keep_level:
+            continue
+        last_ns = max(last_ns, line.time_ns)
+        key = (line.time_ns // _FOLD_NS, *_identity(found, line.text))
+        known = folded.get(key)
+        if known is not None:
+            known.add(found)
+        elif len(folded) < MAX_EVENTS:
+            folded[key] = _Folded(line, found, dict(found.fields) if found else {})
+        else:
+            left_out += 1
+    events = [one.event(kind) for one in folded.values()]
+    if left_out:
+        text = f"{left_out} more lines in this batch"
+        events.append(Event(last_ns, kind, "flood", text, count=left_out))
+    return tuple(sorted(events, key=lambda event: event.time_ns))
+
+
+@dataclass(slots=True)
+class _Folded:
+    line: LogLine
+    found: Match | None
+    fields: dict[str, FieldValue]
+    count: int = 1
+
+    def add(self, found: Match | None) -> None:
+        self.count += 1
+        for name, value in found.fields.items() if found else ():
+            before = self.fields.get(name)
+            if before is None:
+                self.fields[name] = value
+            elif (
+                name.endswith("_seconds")
+                and isinstance(value, int | float)
+                and isinstance(before, int | float)
+            ):
+                self.fields[name] = max(before, value)
+
+    def event(self, kind: str) -> Event:
+        core, pid = self.fields.get("core"), self.fields.get("pid")
+        fields: dict[str, FieldValue] = {**self.fields, "level": self.line.level}
+        if self.found is not None:
+            fields |= {"signature": self.found.id, "class": self.found.cls}
+        return Event(
+            self.line.time_ns,
+            kind,
+            _subject(self.found),
+            self.line.text[:MAX_TEXT],
+            core=core if isinstance(core, int) and core >= 0 else None,
+            pid=pid if isinstance(pid, int) else None,
+            count=self.count,
+            fields=fields,
+        )
+
+
+def _identity(found: Match | None, text: str) -> tuple[object, ...]:
+    if found is None:
+        return ("", text[:MAX_TEXT])
+    return (found.id, _subject(found), *(found.fields.get(name) for name in _APART))
+
+
+def _subject(found: Match | None) -> str:
+    if found is None:
+        return ""
+    names = (str(found.fields[name]) for name in _SUBJECTS if name in found.fields)
+    return next(names, found.id)

@@ -1,0 +1,106 @@
+"""What children do for the recorder: scan /proc, read symbol tables, find the idle loop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from exhume.host import Host
+from exhume.model.arrays import U64
+from exhume.perf.symbols.mapped import MappedFile
+from exhume.record import captures
+from exhume.record.aside import Aside
+from exhume.record.captures import Captures
+from exhume.record.head import Head
+from exhume.record.scan import file_key, run_scan, unpack_scan
+from exhume.sampler.sampler import Drained
+from exhume.store.headlog import FrameKind
+
+NAMES = ("scan", "kernel", "symbols")
+SCAN_TIMEOUT_SECONDS = 120
+SYMBOLS_TIMEOUT_SECONDS = 60
+
+
+class Background:
+    def __init__(self, host: Host, head: Head, folder: Path, problems: dict[str, str]) -> None:
+        """`problems` is the recorder's: what fails here is noted there, by name."""
+        self._host = host
+        self._head = head
+        self._captures = Captures(folder)
+        self._problems = problems
+        self._asides: dict[str, Aside] = {}
+        self.idle_ranges: U64 = np.empty((0, 2), np.uint64)
+        """Addresses of the kernel's idle loop, ordered; empty until its symbols are read."""
+
+    def look_around(self, now_ns: int) -> None:
+        """At the start of each head log: who is there, and what the kernel's functions are."""
+        host, folder = self._host, self._captures.folder
+        self._start("scan", lambda: run_scan(host, now_ns), now_ns, SCAN_TIMEOUT_SECONDS)
+        self._start(
+            "kernel", lambda: captures.run_kernel(host, folder), now_ns, SCAN_TIMEOUT_SECONDS
+        )
+
+    def learn_files(self, drained: Drained) -> None:
+        """Files mapped for the first time, and unread ones that are mapped again."""
+        rows = drained.mappings
+        for hash_, pid, identity in drained.files:
+            first = np.flatnonzero(rows.file_hash == np.uint64(hash_))[:1]
+            if len(first):
+                start = int(rows.start[first[0]])
+                end = start + int(rows.length[first[0]])
+                build_id = identity.build_id or None
+                file = MappedFile(file_key(identity), build_id, identity.path, pid, start, end)
+                self._captures.want(file, hash_)
+        self._captures.seen_again(rows)
+
+    def poll(self, now_ns: int) -> None:
+        """Collect what children finished; send out the next batch of files to read."""
+        for name, aside in list(self._asides.items()):
+            result = aside.poll(now_ns)
+            if result is None:
+                continue
+            del self._asides[name]
+            if aside.problem:
+                self._problems[name] = aside.problem
+                continue
+            self._problems.pop(name, None)
+            self._take(name, result)
+        if "symbols" not in self._asides and (batch := self._captures.next_batch()):
+            host, folder = self._host, self._captures.folder
+            self._start(
+                "symbols",
+                lambda: captures.run_batch(host, batch, folder),
+                now_ns,
+                SYMBOLS_TIMEOUT_SECONDS,
+            )
+
+    def _take(self, name: str, result: bytes) -> None:
+        if name == "symbols":
+            self._captures.finished(result)
+        elif name == "scan":
+            started_ns, to_capture, payload = unpack_scan(result)
+            self._head.write_packed(FrameKind.STATE, started_ns, started_ns, payload)
+            for file in to_capture:
+                self._captures.want(file)
+        elif name == "kernel":
+            answer = json.loads(result)
+            if "problem" in answer:
+                self._problems["kernel"] = answer["problem"]
+            else:
+                self.idle_ranges = np.array(sorted(answer["idle"]), np.uint64).reshape(-1, 2)
+
+    def _start(self, name: str, work: Callable[[], bytes], now_ns: int, timeout: float) -> None:
+        if name in self._asides:
+            return
+        try:
+            self._asides[name] = Aside.start(name, work, now_ns, timeout)
+        except OSError as error:
+            self._problems[name] = f"could not start a child: {error.strerror}"
+
+    def stop(self) -> None:
+        for aside in self._asides.values():
+            aside.stop()
+        self._asides.clear()

@@ -1,0 +1,47 @@
+"""What a data directory holds and takes, without reading what is in it."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from exhume.errors import ExhumeError
+from exhume.model.clock import ClockMap, ClockPair
+from exhume.model.status import Damage, Disk, Pin
+from exhume.model.window import Window
+from exhume.store.cache import DEFAULT_BYTES
+from exhume.store.files import size_of
+from exhume.store.headlog import FrameKind, HeadFile
+from exhume.store.heads import head_files
+from exhume.store.recording import Recording
+from exhume.store.retention import pins
+
+
+def look(root: Path, limits: Disk) -> Disk:
+    recording = Recording(root, None, DEFAULT_BYTES)
+    spans = recording.spans()
+    windows = [span.window for span in spans if span.state != "damaged"]
+    for path in head_files(root):
+        with suppress(ExhumeError, FileNotFoundError):  # nothing in it yet, or a segment meanwhile
+            windows.append(_head_window(HeadFile(path)))
+    return replace(
+        limits,
+        used_bytes=size_of(root),
+        free_bytes=shutil.disk_usage(root).free,
+        oldest_wall_ns=min((window.start_ns for window in windows), default=None),
+        segments=sum(span.state == "segment" for span in spans),
+        recorded_ns=sum(window.end_ns - window.start_ns for window in windows),
+        damaged=tuple(Damage(span.window, span.problem) for span in spans if span.problem),
+        pins=tuple(Pin(pin.window, pin.reason) for pin in pins(root)),
+    )
+
+
+def _head_window(head: HeadFile) -> Window:
+    ticks = [frame for frame in head.frames if frame.kind == FrameKind.TICK]
+    pairs = [ClockPair(**value) for value in head.values(FrameKind.CLOCK)]
+    if not ticks or not pairs:
+        raise ExhumeError(f"{head.path} holds nothing yet")
+    clock = ClockMap.of(pairs)
+    return Window(clock.wall(ticks[0].start_ns), clock.wall(ticks[-1].end_ns))
