@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -142,7 +144,7 @@ def test_blocks_with_other_ticks_and_other_order_of_cores_are_lined_up() -> None
 
 
 counts = st.integers(0, 10**12) | st.integers(0, 200)
-row = st.none() | st.fixed_dictionaries({mode: counts for mode in CPU_MODES})
+row = st.none() | st.fixed_dictionaries(dict.fromkeys(CPU_MODES, counts))
 
 
 @given(st.lists(row, min_size=2, max_size=6))
@@ -151,7 +153,7 @@ def test_shares_lie_within_0_and_100_and_make_100_whatever_the_kernel_says(
 ) -> None:
     found = shares(*rows)
     known = ~np.isnan(found.busy[0])
-    assert known.tolist() == [a is not None and b is not None for a, b in zip(rows, rows[1:])]
+    assert known.tolist() == [a is not None and b is not None for a, b in pairwise(rows)]
     values = np.vstack([found.percent[:, 0, known], found.idle[:, known]])
     assert (values >= 0).all()
     assert (values <= 100 + 1e-9).all()

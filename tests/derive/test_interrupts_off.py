@@ -8,7 +8,12 @@ from exhume.model.stack import Frame, FrameKind
 
 @pytest.mark.parametrize(
     "name",
-    ["_raw_spin_unlock_irqrestore", "finish_task_switch.isra.0", "__do_softirq", "do_softirq.part.0"],
+    [
+        "_raw_spin_unlock_irqrestore",
+        "finish_task_switch.isra.0",
+        "__do_softirq",
+        "do_softirq.part.0",
+    ],
 )
 def test_a_kernel_leaf_where_interrupts_come_back_on_is_marked(name: str) -> None:
     assert interrupts_were_off(Frame(name, "[kernel]", FrameKind.KERNEL))

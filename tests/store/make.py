@@ -118,7 +118,9 @@ def _frame(path: tuple[str, ...]) -> Frame:
     return Frame(path[-1], "a.out", FrameKind.USER)
 
 
-def jiffies(seconds: int, cores: dict[int, dict[str, int]], start_ns: int = START) -> tuple[Block, ...]:
+def jiffies(
+    seconds: int, cores: dict[int, dict[str, int]], start_ns: int = START
+) -> tuple[Block, ...]:
     """Per-core times that rise by so many jiffies each second."""
     ticks = start_ns + np.arange(seconds + 1, dtype=np.int64) * SECOND
     modes = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -127,7 +129,8 @@ def jiffies(seconds: int, cores: dict[int, dict[str, int]], start_ns: int = STAR
             f"cpu.{mode}",
             tuple(str(core) for core in cores),
             ticks,
-            np.arange(seconds + 1)[:, np.newaxis] * np.array([c.get(mode, 0) for c in cores.values()]),
+            np.arange(seconds + 1)[:, np.newaxis]
+            * np.array([c.get(mode, 0) for c in cores.values()]),
         )
         for mode in modes
     )
@@ -153,7 +156,13 @@ def segments(draw: st.DrawFn) -> SegmentData:
     """Anything a segment may be: no samples, odd names, cores with holes, readings that fail."""
     stacks = tuple(draw(st.lists(words, min_size=1, max_size=6, unique=True)))
     threads = tuple(
-        draw(st.lists(st.tuples(st.integers(-1, 2**31 - 1), st.integers(-1, 99), names, names), min_size=1, max_size=4))
+        draw(
+            st.lists(
+                st.tuples(st.integers(-1, 2**31 - 1), st.integers(-1, 99), names, names),
+                min_size=1,
+                max_size=4,
+            )
+        )
     )
     sample = st.tuples(
         st.integers(0, 5) | st.just(65_535),
@@ -168,11 +177,19 @@ def segments(draw: st.DrawFn) -> SegmentData:
             instances,
             START + np.arange(ticks, dtype=np.int64) * SECOND,
             np.array(
-                draw(st.lists(counters, min_size=ticks * len(instances), max_size=ticks * len(instances))),
+                draw(
+                    st.lists(
+                        counters, min_size=ticks * len(instances), max_size=ticks * len(instances)
+                    )
+                ),
                 np.int64,
             ).reshape(ticks, len(instances)),
         )
-        for field, instances in (("cpu.user", ("0", "5")), ("cpu.idle", ("0",)), ("self.rss_bytes", ("",)))
+        for field, instances in (
+            ("cpu.user", ("0", "5")),
+            ("cpu.idle", ("0",)),
+            ("self.rss_bytes", ("",)),
+        )
     )
     events = tuple(
         Event(START + offset, kind, subject, text, core, pid, count, fields)

@@ -34,7 +34,7 @@ FILES = (
     layout.FRAMES_MINUTE,
 )
 WHOLE = at(0, 260)
-FIRST, SECOND_HALF = at(0, 130), at(130, 130)
+FIRST, SECOND_HALF = at(0, 129), at(131, 128)
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +87,7 @@ def check_untouched(found: Answers, expected: Answers) -> None:
     """The second segment answers as if nothing had happened."""
     assert found.flames[1].total_ns.tolist() == expected.flames[1].total_ns.tolist()
     assert found.tops[1].samples == expected.tops[1].samples
-    assert [p.comm for p in found.tops[1].processes] == [
-        p.comm for p in expected.tops[1].processes
-    ]
+    assert [p.comm for p in found.tops[1].processes] == [p.comm for p in expected.tops[1].processes]
     assert repr(found.maps[1]) == repr(expected.maps[1])
     assert found.sub_seconds[1].counts.tolist() == expected.sub_seconds[1].counts.tolist()
     assert found.events[1] == expected.events[1]
@@ -98,7 +96,8 @@ def check_untouched(found: Answers, expected: Answers) -> None:
 
 def check_right_or_absent(found: Answers, expected: Answers) -> None:
     """The damaged one answers rightly or not at all."""
-    assert found.flames[0].samples in (expected.flames[0].samples, expected.flames[1].samples)
+    both = expected.flames[0].samples
+    assert found.flames[0].samples in (both, both // 2)
     if found.tops[0].samples:
         assert found.tops[0].samples == expected.tops[0].samples
         assert [p.samples for p in found.tops[0].processes] == [
@@ -109,7 +108,9 @@ def check_right_or_absent(found: Answers, expected: Answers) -> None:
     ours, theirs = found.maps[0], expected.maps[0]
     if ours.cores and not np.isnan(ours.worst_percent_of_core).all():
         np.testing.assert_allclose(ours.worst_percent_of_core, theirs.worst_percent_of_core)
-        np.testing.assert_allclose(ours.mean_percent_of_core, theirs.mean_percent_of_core, rtol=1e-3)
+        np.testing.assert_allclose(
+            ours.mean_percent_of_core, theirs.mean_percent_of_core, rtol=1e-3
+        )
     assert found.sub_seconds[0].counts.sum() in (0, expected.sub_seconds[0].counts.sum())
     assert found.events[0] in ([], expected.events[0])
     assert repr(found.series[0]) in ("[]", repr(expected.series[0]))

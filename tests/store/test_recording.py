@@ -36,7 +36,12 @@ def later(seconds: float, samples: int = 10, boot_id: str = "b0071d00") -> Segme
     """Ten seconds of one core, so many seconds after T0."""
     rows = [(0, i * 0.1, 0, 0) for i in range(samples)]
     start = START + round(seconds * SECOND)
-    return by_hand(rows, boot_id=boot_id, start_ns=start, blocks=jiffies(10, {0: {"user": 50, "idle": 50}}, start))
+    return by_hand(
+        rows,
+        boot_id=boot_id,
+        start_ns=start,
+        blocks=jiffies(10, {0: {"user": 50, "idle": 50}}, start),
+    )
 
 
 def test_where_there_is_no_recording_it_says_what_to_do(tmp_path: Path) -> None:
@@ -82,9 +87,7 @@ def test_a_memory_segment_and_a_disk_segment_answer_alike(tmp_path: Path) -> Non
     assert a.frames == b.frames
     first, second = (core_map(r, at(0, 130), 13) for r in (disk, memory))
     np.testing.assert_allclose(first.worst_percent_of_core, second.worst_percent_of_core)
-    np.testing.assert_allclose(
-        first.mean_percent_of_core, second.mean_percent_of_core, rtol=1e-3
-    )
+    np.testing.assert_allclose(first.mean_percent_of_core, second.mean_percent_of_core, rtol=1e-3)
     assert first.worst_mode.tolist() == second.worst_mode.tolist()
 
 

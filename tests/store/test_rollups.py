@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def cut(samples: Samples, *borders: int) -> list[Samples]:
             samples.stack[a:b],
             samples.weight_ns[a:b],
         )
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
     ]
 
 
@@ -70,7 +71,12 @@ def test_process_seconds_count_every_sample_once() -> None:
         (mode != 0).tolist(),
         strict=True,
     ):
-        key = (time - START) // SECOND, core, int(data.threads.pid[thread]), data.threads.comm[thread]
+        key = (
+            (time - START) // SECOND,
+            core,
+            int(data.threads.pid[thread]),
+            data.threads.comm[thread],
+        )
         expected[*key, system] += 1
     found: Counter[tuple[int, int, int, str, bool]] = Counter()
     first = processes_of(data.threads).first_thread

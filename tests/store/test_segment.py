@@ -73,7 +73,9 @@ def test_a_large_segment_comes_back_whole_and_in_pieces(
 def test_samples_may_come_in_pieces_instead_of_as_a_whole(tmp_path: Path) -> None:
     data = busy_node()
     none = np.empty(0, np.int32)
-    nothing = Samples(none.astype(np.int64), none.astype(np.uint16), none, none, none.astype(np.uint32))
+    nothing = Samples(
+        none.astype(np.int64), none.astype(np.uint16), none, none, none.astype(np.uint32)
+    )
     whole = Segment(write_segment(tmp_path / "a", data))
     pieces = Segment(
         write_segment(
@@ -89,7 +91,9 @@ def test_the_name_says_when_which_boot_and_sorts_by_time(tmp_path: Path) -> None
     assert layout.wall_ns_of_name(path.name) == 1_794_773_400 * 10**9
 
 
-@pytest.mark.parametrize("name", ["lost+found", "20261345T990000Z-a-1", "x", ".tmp-20261115T201000Z-a-1"])
+@pytest.mark.parametrize(
+    "name", ["lost+found", "20261345T990000Z-a-1", "x", ".tmp-20261115T201000Z-a-1"]
+)
 def test_other_names_are_no_segments(name: str) -> None:
     assert layout.wall_ns_of_name(name) is None
 

@@ -44,29 +44,36 @@ class Statement:
 
     def at(self, key: I64, time: I64) -> I64:
         row = last_before(self.key, self.time, key, time)
+        if not len(self.value):
+            return row
         return np.where(row >= 0, self.value[np.maximum(row, 0)], UNKNOWN)
 
 
-def with_inheritance(
-    said: Statement, fork_time: I64, child: I64, parent: I64, rounds: int = 4
-) -> Statement:
+_MAX_DOUBLINGS = 32
+"""Generations of forks in one chunk: more than there are process ids."""
+
+
+def with_inheritance(said: Statement, fork_time: I64, child: I64, parent: I64) -> Statement:
     """A child has what its parent had when it was forked, until something is said of itself.
 
-    Each round reaches one generation further; longer chains without a word of their own are rare.
+    Of an unknown parent it has nothing, even if something was said of its id in a former life.
     """
-    current = said
-    for _ in range(rounds):
-        inherited = current.at(parent, fork_time)
-        known = inherited != UNKNOWN
-        current = Statement(
-            # Forks first: what is said of a child at the very time of its fork overrides.
-            np.concatenate([fork_time[known], said.time]),
-            np.concatenate([child[known], said.key]),
-            np.concatenate([inherited[known], said.value]),
-        )
-        if known.all():
+    forks = len(child)
+    # Forks first: what is said of a child at the very time of its fork overrides.
+    time = np.concatenate([fork_time, said.time])
+    key = np.concatenate([child, said.key])
+    value = np.concatenate([np.full(forks, UNKNOWN, np.int64), said.value])
+    # Which row tells of the parent: where that is a fork itself, the one that tells of its parent,
+    # and so on. Following all at once reaches twice as many generations in each round.
+    told_by = np.concatenate(
+        [last_before(key, time, parent, fork_time), np.arange(forks, len(key))]
+    )
+    for _ in range(_MAX_DOUBLINGS):
+        further = np.where(told_by >= 0, told_by[told_by], UNKNOWN)
+        if np.array_equal(further, told_by):
             break
-    return current
+        told_by = further
+    return Statement(time, key, np.where(told_by >= 0, value[told_by], UNKNOWN))
 
 
 NOTHING_SAID = Statement(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))

@@ -7,12 +7,19 @@ perf ring (the kernel marks them so), and costs about a millisecond.
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 NS = 1_000_000_000
+PIPE_BYTES = 1 << 20
+"""What fits into the pipe is what comes through it each second."""
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 _abandoned: list[int] = []
 
 
@@ -31,9 +38,17 @@ class Aside:
     def start(name: str, work: Callable[[], bytes], now_ns: int, timeout_seconds: float) -> Aside:
         _abandoned[:] = [pid for pid in _abandoned if os.waitpid(pid, os.WNOHANG)[0] == 0]
         read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        pid = os.fork()
+        with suppress(OSError):  # the user has no more pipe memory: the usual 64 KiB then
+            fcntl.fcntl(read_end, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        parent = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(read_end)
+            os.close(write_end)
+            raise
         if pid == 0:
-            _child(work, write_end)
+            _child(work, write_end, parent)
         os.close(write_end)
         return Aside(name, pid, read_end, now_ns + int(timeout_seconds * NS))
 
@@ -76,10 +91,18 @@ class Aside:
         self._end()
 
 
-def _child(work: Callable[[], bytes], write_end: int) -> None:
+def die_with(parent_pid: int) -> None:
+    """End with the recorder, however it ends: what nobody waits for must not go on working."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent_pid:
+        os._exit(1)
+
+
+def _child(work: Callable[[], bytes], write_end: int, parent: int) -> None:
     """Never returns."""
     status = 1
     try:
+        die_with(parent)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.nice(10)

@@ -17,7 +17,7 @@ PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 class Cost:
     cpu_ns: int
     """Of the recorder and of its children that ended."""
-    rss_bytes: int
+    rss_bytes: int | None
 
 
 def own_cost(host: Host) -> Cost:
@@ -25,9 +25,14 @@ def own_cost(host: Host) -> Cost:
     for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
         usage = resource.getrusage(who)
         spent += usage.ru_utime + usage.ru_stime
-    statm = host.read_proc("self/statm")
-    rss = int(statm.split()[1]) * PAGE_BYTES if statm else 0
-    return Cost(int(spent * 1e9), rss)
+    return Cost(int(spent * 1e9), _rss_bytes(host))
+
+
+def _rss_bytes(host: Host) -> int | None:
+    try:
+        return int((host.read_proc("self/statm") or "").split()[1]) * PAGE_BYTES
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def default_budget_percent(cores: int) -> float:

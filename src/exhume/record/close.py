@@ -8,14 +8,18 @@ Turns every head log but the live one into a segment, then lets retention do its
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from exhume.errors import ExhumeError
 from exhume.host import Host
+from exhume.record.aside import die_with
+from exhume.store import retention
 from exhume.store.assemble import assemble
 from exhume.store.headlog import FrameKind, HeadFile
 from exhume.store.heads import head_files
@@ -23,29 +27,59 @@ from exhume.store.layout import heads_path, symbols_path
 from exhume.store.symbols import SymbolStore
 
 DAMAGED = ".damaged"
+DAMAGED_KEPT = 4
 
 
 def close_heads(root: Path, live: str, host: Host) -> list[str]:
     """Closes what can be closed; returns what went wrong, a line each."""
-    from exhume.store.minutes import write_minutes
-    from exhume.store.writer import write_segment
-
     problems = []
     for path in head_files(root):
         if path.name == live:
             continue
         try:
-            head = HeadFile(path)
-            if any(frame.kind == FrameKind.TICK for frame in head.frames):
-                data = assemble(head, SymbolStore(symbols_path(root), host))
-                write_segment(root, data)
-                write_minutes(root, data)
-            path.unlink()
-        except ExhumeError as error:
-            # Kept aside for whoever wants to look; retention counts and drops it like a segment.
+            _close_with_room(root, path, host)
+        except FileNotFoundError:
+            continue  # the recorder needed the room
+        except (OSError, MemoryError) as error:
+            problems.append(f"{path.name}: {error}")  # nothing wrong with the log: next time
+        except Exception as error:  # one bad log must not keep the others from being closed
+            # Kept aside for whoever wants to look.
             path.rename(path.with_suffix(DAMAGED))
-            problems.append(f"{path.name}: {error.what}")
+            what = error.what if isinstance(error, ExhumeError) else repr(error)
+            problems.append(f"{path.name}: {what}")
     return problems
+
+
+def _close_with_room(root: Path, path: Path, host: Host) -> None:
+    try:
+        _close(root, path, host)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        if not retention.make_room(root, path.stat().st_size):
+            raise
+        _close(root, path, host)
+
+
+def _close(root: Path, path: Path, host: Host) -> None:
+    from exhume.store.minutes import write_minutes
+    from exhume.store.writer import write_segment
+
+    head = HeadFile(path)
+    if any(frame.kind == FrameKind.TICK for frame in head.frames):
+        data = assemble(head, SymbolStore(symbols_path(root), host))
+        write_segment(root, data)
+        write_minutes(root, data)
+    path.unlink()
+
+
+def drop_damaged(root: Path, keep_seconds: float, now_seconds: float) -> None:
+    """Damaged logs are no segments, so retention does not know them."""
+    found = sorted(heads_path(root).glob(f"*{DAMAGED}"), reverse=True)
+    for index, path in enumerate(found):
+        with suppress(FileNotFoundError):
+            if index >= DAMAGED_KEPT or path.stat().st_mtime < now_seconds - keep_seconds:
+                path.unlink()
 
 
 def main() -> int:
@@ -55,13 +89,17 @@ def main() -> int:
     parser.add_argument("--keep-seconds", type=float, required=True)
     parser.add_argument("--max-bytes", type=int, required=True)
     parser.add_argument("--pinned-bytes", type=int, required=True)
+    parser.add_argument("--recorder", type=int, default=0)
     args = parser.parse_args()
+    if args.recorder:
+        # Without it, the next recorder's closer would work on the same logs, and its live log is
+        # not the one that we were told to leave alone.
+        die_with(args.recorder)
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
     os.nice(10)
-    from exhume.store import retention
-
     heads_path(args.data).mkdir(parents=True, exist_ok=True)
     problems = close_heads(args.data, args.live, Host())
+    drop_damaged(args.data, args.keep_seconds, time.time())
     retention.apply(
         args.data,
         keep_ns=int(args.keep_seconds * 1e9),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from exhume import __version__
+from exhume.derive.signatures import Signature
+from exhume.errors import ExhumeError
 from exhume.host import Host
 from exhume.model.event import Event
 from exhume.model.reading import Reading
@@ -17,14 +20,18 @@ from exhume.model.sample import Stretch
 from exhume.model.segment import Origin
 from exhume.perf.native import NO_SAMPLES, SampleColumns
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS
+from exhume.record import sources
 from exhume.record.background import Background
 from exhume.record.budget import Governor, own_cost
 from exhume.record.clocks import Clocks
 from exhume.record.head import Head
+from exhume.record.lanes import Lanes, Problems
+from exhume.record.liveness import Liveness
 from exhume.record.scan import file_key, read_cgroup
+from exhume.record.sources import Context
 from exhume.sampler.kernel_clock import KernelClock
 from exhume.sampler.sampler import Drained, Sampler
-from exhume.sources import cpu
+from exhume.sources.cpu import online_cores
 from exhume.store.headlog import FrameKind
 from exhume.store.layout import symbols_path
 from exhume.store.ticks import FileEntry, Tick, TickSamples, encode_tick
@@ -37,6 +44,9 @@ EPOCH_WORDS = 1_000_000
 """8 MB of addresses: what whoever assembles a segment must hold at once."""
 EPOCH_RECORDS = 300_000
 CGROUP_READS_A_TICK = 100
+HOT_PIDS = 10
+PATIENCE_SECONDS = 0.25
+"""How long a tick waits for its sources."""
 
 Wait = Callable[[int], bool]
 """Sleep until that monotonic time; True when somebody asked us to stop."""
@@ -48,6 +58,10 @@ class Options:
     rate_hz: float = 97.0
     budget_percent: float = 1.0
     segment_ns: int = SEGMENT_NS
+    trust_user_kmsg: bool = False
+    follow: tuple[Path, ...] = ()
+    extra_signatures: tuple[Signature, ...] = ()
+    kmsg_from: int = 0
 
 
 @dataclass
@@ -89,6 +103,13 @@ class Recorder:
         self.governor = Governor(options.rate_hz, options.budget_percent)
         self.problems: dict[str, str] = {}
         """What does not work right now, by source: for `exhume status`."""
+        context = Context(
+            host, lambda: self.clocks.pair, lambda: self._hot_pids,
+            options.trust_user_kmsg, options.follow, options.extra_signatures, options.kmsg_from,
+        )  # fmt: skip
+        self._fast = Lanes(sources.fast(context), PATIENCE_SECONDS)
+        self._slow = Lanes(sources.slow(context), 0)
+        self._hot_pids: list[int] = []
         folder = symbols_path(options.data)
         self.background = Background(host, head, folder, self.problems)
         self._epoch = 0
@@ -98,6 +119,8 @@ class Recorder:
         self._instances: dict[str, tuple[str, ...]] = {}
         self._cgroup_known: set[int] = set()
         self._cores: tuple[int, ...] = ()
+        self._liveness = Liveness()
+        self._slept_ns = host.clock.boottime_ns() - host.clock.monotonic_ns()
         self._last_end = self.clocks.pair.monotonic_ns
         self._next_segment = 0
         self._governed = (0, own_cost(host))
@@ -110,7 +133,9 @@ class Recorder:
         self._events.append(
             Event(start, "recorder-start", "exhume", f"exhume {__version__} began to record")
         )
-        self._read_cpu(start)  # opens the events first, so that our own children are heard of
+        # The events first, so that our own children are heard of.
+        with suppress(ExhumeError, OSError):  # the source itself will say what is wrong
+            self._mind_cores(online_cores(self._host), start)
         self._rotate(start)
         self.tick(start)
         planned = start + TICK_NS
@@ -132,9 +157,12 @@ class Recorder:
         step = self.clocks.mind(now, self.head)
         if step is not None:
             self._events.append(step)
+            self._plan_rotation()  # set back by a year, the old plan would be a year away
         self._align_sampler_clock()
-        readings = self._read_cpu(now)
-        drained = self.sampler.drain() if self.sampler is not None else None
+        # Before the cores are looked at: the last second of one that went off line is in its ring.
+        drained = self._drain(now)
+        readings = self._collect(now)
+        self._mind_silence(drained, readings)
         if now - self._last_end > 3 * TICK_NS:
             text = f"nothing was read for {(now - self._last_end) / 1e9:.1f} s"
             self._events.append(Event(self._last_end, "gap", "recorder", text))
@@ -154,24 +182,30 @@ class Recorder:
         if self.clocks.wall_ns(now) >= self._next_segment:
             self._rotate(now)
 
-    def _read_cpu(self, now: int) -> list[Reading]:
+    def _collect(self, now: int) -> list[Reading]:
+        """What the sources brought: all that answered, whoever hangs."""
+        readings: list[Reading] = []
+        for lanes in (self._fast, self._slow):
+            for name, collected in lanes.collect(now):
+                readings += collected.readings
+                self._events += collected.events
+                if name == "cpu":
+                    self._mind_cores(_cores_of(collected.readings), now)
+        return readings
+
+    def _drain(self, now: int) -> Drained | None:
+        if self.sampler is None:
+            return None
         try:
-            times = cpu.read(self._host)
-        except Exception as error:  # whatever is wrong with one source, the others go on
-            self.problems["cpu"] = str(error)
-            return []
-        if times is None:
-            self.problems["cpu"] = "this kernel has no stat file in its proc"
-            return []
-        self.problems.pop("cpu", None)
-        self._mind_cores(tuple(times.cores.tolist()), now)
-        return list(cpu.readings(times))
+            return self.sampler.drain()
+        except Exception as error:  # counters go on without samples
+            self.problems["samples"] = f"the rings could not be read: {error}"
+            self._new_epoch(now)  # stacks may be in the sampler's dictionary that nobody wrote down
+            return None
 
     def _mind_cores(self, online: tuple[int, ...], now: int) -> None:
-        if online == self._cores:
-            return
         before, self._cores = self._cores, online
-        if before:
+        if before and before != online:
             gone, come = set(before) - set(online), set(online) - set(before)
             self._events += [
                 Event(now, "core-offline", str(core), core=core) for core in sorted(gone)
@@ -179,12 +213,40 @@ class Recorder:
             self._events += [
                 Event(now, "core-online", str(core), core=core) for core in sorted(come)
             ]
-        if self.sampler is not None:
-            refused = self.sampler.watch(online)
-            if refused:
-                self._cores = tuple(
-                    core for core in online if core not in refused
-                )  # try again next second
+        if self.sampler is not None and set(online) != set(self.sampler.cores):
+            self._watch(self.sampler, online)
+
+    def _watch(self, sampler: Sampler, online: tuple[int, ...]) -> None:
+        """A core that refuses is asked again next second."""
+        try:
+            refused = sampler.watch(online)
+        except OSError as error:
+            self.problems["samples"] = f"events could not be opened: {error.strerror}"
+            return
+        if refused:
+            self.problems["samples"] = f"no events on core {', '.join(map(str, refused))}"
+        else:
+            self.problems.pop("samples", None)
+
+    def _mind_silence(self, drained: Drained | None, readings: list[Reading]) -> None:
+        """Events die with a core that goes off line, also where it is back before we look."""
+        slept_ns = self._host.clock.boottime_ns() - self._host.clock.monotonic_ns()
+        has_slept = slept_ns - self._slept_ns > TICK_NS // 10  # all cores but one go off line then
+        self._slept_ns = slept_ns
+        if self.sampler is None or drained is None:
+            return
+        silent = self._liveness.silent(readings, drained.samples.cpu)
+        if has_slept or silent:
+            deaf = self.sampler.cores if has_slept else silent
+            self._watch(self.sampler, tuple(c for c in self.sampler.cores if c not in deaf))
+            self._watch(self.sampler, self._cores)
+
+    def source_states(self) -> Problems:
+        """Every source with its state: `ok`, or what is wrong with it."""
+        states: Problems = {}
+        for lanes in (self._fast, self._slow):
+            states |= lanes.states()
+        return states
 
     @property
     def cores(self) -> tuple[int, ...]:
@@ -198,6 +260,9 @@ class Recorder:
             self.background.learn_files(drained)
         start = min(self._last_end, int(samples.time.min(initial=np.uint64(self._last_end))))
         kept = self._without_idle(samples)
+        pids, hits = np.unique(kept.pid, return_counts=True)
+        hottest = pids[np.argsort(-hits, kind="stable")]
+        self._hot_pids = hottest[hottest > 0][:HOT_PIDS].tolist()
         return Tick(
             start_ns=start,
             end_ns=now,
@@ -330,14 +395,18 @@ class Recorder:
         pair = self.clocks.renew()
         self._align_sampler_clock()
         self.head.rotate(pair, self._stretch(now))
-        span = self._options.segment_ns
-        self._next_segment = (pair.wall_ns // span + 1) * span
+        self._plan_rotation()
         self._new_epoch(now)
         if self.sampler is not None:
             self.sampler.forget_files()
             self._cgroup_known.clear()
             self.background.look_around(now)
         self._on_rotate(self.head.name)
+
+    def _plan_rotation(self) -> None:
+        """At whole multiples of wall time, so that logs of many nodes begin together."""
+        span = self._options.segment_ns
+        self._next_segment = (self.clocks.pair.wall_ns // span + 1) * span
 
     def _align_sampler_clock(self) -> None:
         """Where events cannot be on CLOCK_MONOTONIC they are on the kernel log's clock."""
@@ -352,6 +421,10 @@ class Recorder:
         self.head.close()
         if self.sampler is not None:
             self.sampler.close()
+
+
+def _cores_of(readings: tuple[Reading, ...]) -> tuple[int, ...]:
+    return tuple(int(name) for name in readings[0].instances)
 
 
 def origin_of(host: Host) -> Origin:

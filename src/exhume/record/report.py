@@ -87,11 +87,13 @@ class Reporter:
 
     def _sources(self, recorder: Recorder) -> tuple[SourceState, ...]:
         """Those that should work, and whatever else has a problem right now."""
+        states = list(recorder.source_states().values())
         problems = dict(recorder.problems)
         if recorder.head.dropped_frames:
             problems["disk"] = f"{recorder.head.dropped_frames} frames could not be written"
-        expected = ("cpu", *(NAMES if recorder.sampler is not None else ()))
-        return tuple(_state(name, problems) for name in dict.fromkeys((*expected, *problems)))
+        expected = NAMES if recorder.sampler is not None else ()
+        states += [_state(name, problems) for name in dict.fromkeys((*expected, *problems))]
+        return tuple(states)
 
 
 def _state(name: str, problems: dict[str, str]) -> SourceState:

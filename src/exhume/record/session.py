@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -110,6 +111,7 @@ class Closer:
                 sys.executable, "-m", "exhume.record.close", str(self._settings.options.data),
                 "--live", live, "--keep-seconds", str(keep.keep_ns / NS),
                 "--max-bytes", str(keep.max_bytes), "--pinned-bytes", str(keep.pinned_max_bytes),
+                "--recorder", str(os.getpid()),
             ],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -131,6 +133,6 @@ class Closer:
     def stop(self) -> None:
         """What it has not closed is closed at the next start."""
         if self._process is not None:
-            self._process.terminate()
+            self._process.kill()
             self._process.communicate()
             self._process = None

@@ -42,6 +42,11 @@ def read(host: Host) -> CpuTimes | None:
     return None if data is None else parse(data)
 
 
+def online_cores(host: Host) -> tuple[int, ...]:
+    times = read(host)
+    return () if times is None else tuple(times.cores.tolist())
+
+
 def parse(text: bytes) -> CpuTimes:
     # In bulk: 256 cores have 2,816 numbers, and this runs every second.
     start = text.find(b"\n") + 1

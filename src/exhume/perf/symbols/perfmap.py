@@ -8,15 +8,17 @@ Anybody may write to /tmp, so only a file of root's or of the process's own user
 
 from __future__ import annotations
 
+import heapq
 import re
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from exhume.host import Host
-from exhume.model.arrays import U64, Bool
+from exhume.model.arrays import I64, U64, Bool
 from exhume.perf.symbols.build import UNKNOWN_SIZE_BYTES, Symbols, build
 from exhume.perf.symbols.files import OpenFile, open_in_root
 from exhume.perf.symbols.table import SymbolTable
@@ -24,8 +26,6 @@ from exhume.perf.symbols.table import SymbolTable
 _LINE = re.compile(rb"^(?:0x)?([0-9a-fA-F]{1,16}) +(?:0x)?([0-9a-fA-F]{1,16}) +([^\n]*[^\s])", re.M)
 _MAX_FILE_BYTES = 32 << 20
 _MAX_ENTRIES = 500_000
-# Each pass drops all that is overlapped by a later neighbour; real maps need two or three.
-_MAX_PASSES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,28 @@ def _tail(file: OpenFile) -> bytes:
 def _current(start: U64, end: U64) -> Bool:
     """Which rows, latest first, no later one overlaps."""
     order = np.argsort(start, kind="stable")
-    for _ in range(_MAX_PASSES):
-        clash = np.flatnonzero(end[order[:-1]] > start[order[1:]])
-        if not len(clash):
-            break
-        older = np.maximum(order[clash], order[clash + 1])
-        order = order[~np.isin(order, older)]
-    keep = np.zeros(len(start), np.bool_)
-    keep[order] = True
+    begins, ends = start[order], end[order]
+    follows = np.zeros(len(order), np.bool_)
+    follows[1:] = begins[1:] < np.maximum.accumulate(ends)[:-1]
+    clashes = follows.copy()
+    clashes[:-1] |= ends[:-1] > begins[1:]
+    keep = np.ones(len(start), np.bool_)
+    # Few rows of a real map clash with any other; only those are walked one by one.
+    keep[list(_overlapped(order[clashes], begins[clashes], ends[clashes]))] = False
     return keep
+
+
+def _overlapped(order: I64, begins: U64, ends: U64) -> Iterator[int]:
+    """A sweep in the order of addresses. Lower rows are later entries."""
+    open_rows: list[tuple[int, int]] = []  # a heap of (row, end): the latest is on top
+    current, current_end = -1, 0  # the one open row that nothing has overlapped so far
+    for row, begin, end in zip(order.tolist(), begins.tolist(), ends.tolist(), strict=True):
+        while open_rows and open_rows[0][1] <= begin:
+            heapq.heappop(open_rows)
+        if open_rows and open_rows[0][0] < row:
+            yield row
+        else:
+            if current_end > begin:
+                yield current
+            current, current_end = row, end
+        heapq.heappush(open_rows, (row, end))

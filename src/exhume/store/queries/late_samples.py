@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import pairwise
 
 import numpy as np
 
 from exhume.model.answers import LateSample
-from exhume.model.arrays import I64
+from exhume.model.arrays import F64, I64
 from exhume.model.series import MISSING
 from exhume.model.window import Window
 from exhume.store.queries.who import stack_of
@@ -58,8 +57,10 @@ def _suspects(view: SegmentView, seconds: CoreSeconds) -> list[int]:
 
 def _late_on(view: SegmentView, window: Window, core: int) -> Iterator[LateSample]:
     columns, threads, tree = view.samples(), view.threads().threads, view.tree().tree
-    ticks, excused = _excused_jiffies(view, core)
+    excuses = [_readings(view, field, core) for field in _EXCUSES]
     lost = _readings(view, "sampler.lost", core)
+    if excuses[0] is None:
+        return
     for run in runs(view, window):
         rows = columns.rows(run.start_ns, run.end_ns, (core,))
         if not len(rows) or not run.weight_ns:
@@ -68,46 +69,28 @@ def _late_on(view: SegmentView, window: Window, core: int) -> Iterator[LateSampl
         begin = max(rows.begins[0] - 1, int(columns.bounds[columns.cores.index(core)]))
         time = columns.time[begin : rows.ends[0]].astype(np.int64) * columns.unit_ns
         time += columns.base_ns
-        gaps = np.diff(time)
-        for index in np.flatnonzero(gaps > LATE_PERIODS * run.weight_ns):
-            before, after = int(time[index]), int(time[index + 1])
-            gap = after - before
-            excuse = _over(ticks, excused, before, after)
-            if excuse is None or excuse / view.origin.user_hz > 0.5 * gap / 1e9:
-                continue
-            if lost is not None and _over(*lost, before, after) != 0:
-                continue  # not late but lost
-            row = begin + int(index) + 1
+        at = np.flatnonzero(np.diff(time) > LATE_PERIODS * run.weight_ns)
+        before, after = time[at], time[at + 1]
+        gap = (after - before) / 1e9
+        jiffies = np.sum([_rise(reading, before, after) for reading in excuses if reading], axis=0)
+        unexcused = jiffies / view.origin.user_hz <= 0.5 * gap  # NaN, not known, is no accusation
+        if lost:
+            unexcused &= _rise(lost, before, after) == 0  # else not late but lost
+        for index in np.flatnonzero(unexcused):
+            row = begin + int(at[index]) + 1
             thread = int(columns.thread[row])
             stack = stack_of(tree, int(columns.stack[row]))
             yield LateSample(
                 core=core,
-                wall_ns=view.clock.wall(after),
-                gap_seconds=gap / 1e9,
-                periods=gap / run.weight_ns,
+                wall_ns=view.clock.wall(int(after[index])),
+                gap_seconds=float(gap[index]),
+                periods=float(gap[index] * 1e9 / run.weight_ns),
                 comm=threads.comm[thread],
                 pid=int(threads.pid[thread]),
                 tid=int(threads.tid[thread]),
                 leaf=stack[-1],
                 caller=stack[-2] if len(stack) > 1 else None,
             )
-
-
-def _excused_jiffies(view: SegmentView, core: int) -> tuple[I64, I64]:
-    """Idle, iowait and steal of the core, added up; MISSING where one is."""
-    found = [_readings(view, field, core) for field in _EXCUSES]
-    known = [reading for reading in found if reading is not None]
-    if found[0] is None:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    ticks = found[0][0]
-    total = np.zeros(len(ticks), np.int64)
-    for own_ticks, values in known:
-        if not np.array_equal(own_ticks, ticks):
-            continue
-        # Falling counters (iowait does) only ever make the excuse smaller; hold them instead.
-        held = np.maximum.accumulate(values)
-        total = np.where((values == MISSING) | (total == MISSING), MISSING, total + held)
-    return ticks, total
 
 
 def _readings(view: SegmentView, field: str, core: int) -> tuple[I64, I64] | None:
@@ -117,13 +100,16 @@ def _readings(view: SegmentView, field: str, core: int) -> tuple[I64, I64] | Non
     return None
 
 
-def _over(ticks: I64, values: I64, before: int, after: int) -> float | None:
-    """How far the reading rose from the tick at or before the gap to the one at or after it."""
-    first = int(np.searchsorted(ticks, before, "right")) - 1
-    last = int(np.searchsorted(ticks, after, "left"))
-    if first < 0 or last >= len(ticks):
-        return None
-    inside = values[first : last + 1]
-    if (inside == MISSING).any():
-        return None
-    return float(sum(max(0, int(b) - int(a)) for a, b in pairwise(inside)))
+def _rise(reading: tuple[I64, I64], before: I64, after: I64) -> F64:
+    """How far it rose from the reading at or before to the one at or after; NaN where not known."""
+    ticks, values = reading
+    known = values != MISSING
+    steps = np.where(known[1:] & known[:-1], np.maximum(np.diff(values), 0), 0)
+    risen = np.concatenate([[0], np.cumsum(steps)])
+    unknown = np.concatenate([[0], np.cumsum(~known)])
+    first = np.searchsorted(ticks, before, "right") - 1
+    last = np.searchsorted(ticks, after, "left")
+    around = (first >= 0) & (last < len(ticks))
+    first, last = np.where(around, first, 0), np.where(around, last, 0)
+    certain = around & (unknown[np.minimum(last + 1, len(ticks))] == unknown[first])
+    return np.where(certain, (risen[last] - risen[first]).astype(np.float64), np.nan)

@@ -1,0 +1,561 @@
+"""What recording costs, against `perf record` and against nothing, on the same load in one run.
+
+    python -m bench.overhead [--quick] [--json]
+
+The contenders take turns, in another order each round, so that a slow minute of the machine hits
+all of them. In its turn a recorder starts together with a paced mixed load (bench.workloads); a
+steady window follows its start-up and holds one segment close; then fixed amounts of work are
+timed on every core. CPU is what the kernel charged to cgroups of our own, so children that came
+and went between two looks count. Nothing passes or fails here. Needs root; bench/README.md tells
+how to read the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+import numpy as np
+
+from bench.machine import describe
+from bench.workloads import Done, Kind, Pace, Timed, die_with_parent, pace_for, unit_seconds
+from exhume.store import meta
+from exhume.store.columns import Columns
+from exhume.store.headlog import FrameKind, HeadFile, HeadWriter
+
+HZ = 97.0
+MANY_SAMPLES_PER_SECOND = 9_300
+"""What 96 cores make at 97 Hz."""
+POLL_SECONDS = 0.1
+SEGMENT_SECONDS = 600
+EPOCH_SECONDS = 60
+MIB = 1 << 20
+NS = 1_000_000_000
+KINDS: tuple[Kind, ...] = ("cpu", "syscalls")
+USER_HZ = os.sysconf("SC_CLK_TCK")
+
+Role = Literal["main", "aside", "closer"]
+ROLES: tuple[Role, ...] = ("main", "aside", "closer")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    rounds: int
+    start_up_seconds: float
+    steady_seconds: float
+    close_after_seconds: float
+    """From the start of the recorder to the end of its first segment."""
+    fixed_seconds: float
+    repeats: int
+    """Of each fixed work, a turn."""
+    has_long_close: bool
+
+
+FULL = Plan(3, 6, 20, 11, 0.8, 2, has_long_close=True)
+QUICK = Plan(1, 4, 9, 7, 0.4, 2, has_long_close=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    name: str
+    command: Callable[[Path, Plan], list[str]] | None
+    """Writes into that directory; None for no recorder at all."""
+    is_exhume: bool = False
+
+
+def contenders(cores: int) -> tuple[Contender, ...]:
+    many_hz = max(HZ, MANY_SAMPLES_PER_SECOND / cores)
+    return (
+        Contender("nothing", None),
+        Contender("exhume", lambda data, plan: _exhume(data, plan, HZ), is_exhume=True),
+        Contender("perf", _perf),
+        Contender("exhume ×48", lambda data, plan: _exhume(data, plan, many_hz), is_exhume=True),
+    )
+
+
+def _exhume(data: Path, plan: Plan, hz: float) -> list[str]:
+    segment = segment_ending_in(plan.close_after_seconds, time.time())
+    return [
+        sys.executable, "-m", "exhume", "record", "--data", str(data), "--hz", f"{hz:g}",
+        "--budget", "100", "--segment", f"{segment}s",
+    ]  # fmt: skip
+
+
+def segment_ending_in(seconds: float, now: float) -> int:
+    """Segments end at multiples of their length: the length of which one falls due just then."""
+    due = round(now + seconds)
+    return next((length for length in range(90, 3600) if due % length == 0), 60)
+
+
+def _perf(data: Path, _plan: Plan) -> list[str]:
+    return [
+        shutil.which("perf") or "/usr/bin/perf", "record", "-F", f"{HZ:g}", "-g", "-a",
+        "--switch-output=5s", "--switch-max-files=2", "-o", str(data / "perf.data"),
+    ]  # fmt: skip
+
+
+class Groups:
+    """Cgroups of our own, for what they are charged with; nothing is limited."""
+
+    NAMES = (*ROLES, "load")
+
+    def __init__(self) -> None:
+        mounts = (Path("/sys/fs/cgroup") / name for name in ("cpuacct", "cpu,cpuacct", "."))
+        base = next(path for path in mounts if (path / "cgroup.procs").exists())
+        self._root = base / f"exhume-bench-{os.getpid()}"
+        self._is_v1 = (base / "cpuacct.usage").exists()
+
+    def __enter__(self) -> Groups:
+        self._root.mkdir()
+        for name in self.NAMES:
+            (self._root / name).mkdir()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in self.NAMES:
+            self.end(name)
+        for path in (*(self._root / name for name in self.NAMES), self._root):
+            with suppress(OSError):
+                path.rmdir()
+
+    def end(self, name: str) -> None:
+        """Kill what is left there, one by one: all of it descends from us."""
+        for _ in range(50):
+            pids = self.pids(name)
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if not pids:
+                return
+            time.sleep(0.02)
+
+    def pids(self, name: str) -> list[int]:
+        with suppress(OSError):
+            return [int(line) for line in (self._root / name / "cgroup.procs").read_text().split()]
+        return []
+
+    def put(self, pid: int, name: str) -> None:
+        (self._root / name / "cgroup.procs").write_text(str(pid))
+
+    def cpu_ns(self, name: str) -> int:
+        if self._is_v1:
+            return int((self._root / name / "cpuacct.usage").read_text())
+        lines = (self._root / name / "cpu.stat").read_text().splitlines()
+        return int(dict(line.split() for line in lines)["usage_usec"]) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """Memory of a recorder's processes at one moment."""
+
+    time: float
+    rss_bytes: dict[Role, int]
+    pss_bytes: int | None
+
+
+class Watch(threading.Thread):
+    """Looks at a recorder's processes 10 times a second, and sorts its children into cgroups."""
+
+    def __init__(self, groups: Groups, main_pid: int) -> None:
+        super().__init__(daemon=True)
+        self._groups = groups
+        self._main_pid = main_pid
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._moved_ns = dict.fromkeys(ROLES, 0)
+        """CPU that was charged to one role's cgroup and belongs to another."""
+        self.instants: list[Instant] = []
+        self.peak_bytes = dict.fromkeys(ROLES, 0)
+        self.ring_bytes = 0
+
+    def run(self) -> None:
+        while not self._stopped.wait(POLL_SECONDS):
+            with self._lock:
+                self._look()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self.join()
+
+    def cpu_ns(self) -> dict[Role, int]:
+        with self._lock:
+            return {role: self._groups.cpu_ns(role) + self._moved_ns[role] for role in ROLES}
+
+    def has_closer(self) -> bool:
+        return bool(self._groups.pids("closer"))
+
+    def _look(self) -> None:
+        rss: dict[Role, int] = dict.fromkeys(ROLES, 0)
+        pids = [(pid, group) for group in ROLES for pid in self._groups.pids(group)]
+        # A walk over page tables: where nothing happens, twice a second will do.
+        wants_pss = len(pids) > 1 or len(self.instants) % 5 == 0
+        pss = 0
+        for pid, group in pids:
+            with suppress(OSError, ValueError):  # gone meanwhile
+                role = self._role(pid)
+                if role != group:
+                    spent = _spent_ns(pid)
+                    self._groups.put(pid, role)
+                    self._moved_ns[group] -= spent
+                    self._moved_ns[role] += spent
+                status = _fields(Path(f"/proc/{pid}/status"))
+                rss[role] += _kib(status["VmRSS"])
+                self.peak_bytes[role] = max(self.peak_bytes[role], _kib(status["VmHWM"]))
+                if wants_pss:
+                    pss += _kib(_fields(Path(f"/proc/{pid}/smaps_rollup"))["Pss"])
+        self.instants.append(Instant(time.monotonic(), rss, pss if wants_pss else None))
+        if len(self.instants) == 20:
+            with suppress(OSError):
+                self.ring_bytes = _ring_bytes(self._main_pid)
+
+    def _role(self, pid: int) -> Role:
+        if pid == self._main_pid:
+            return "main"
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return "closer" if b"exhume.record.close" in command else "aside"
+
+
+def _spent_ns(pid: int) -> int:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
+
+def _fields(path: Path) -> dict[str, str]:
+    return {
+        name: rest.strip()
+        for name, colon, rest in (line.partition(":") for line in path.read_text().splitlines())
+        if colon
+    }
+
+
+def _kib(text: str) -> int:
+    return int(text.removesuffix(" kB")) * 1024
+
+
+def _ring_bytes(pid: int) -> int:
+    """Rings are memory of the kernel, which newer ones don't count in RSS (remap_pfn_range)."""
+    total = 0
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        if "perf_event" in line:
+            start, end = (int(part, 16) for part in line.split()[0].split("-"))
+            total += end - start
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything that is counted, at one moment."""
+
+    time: float
+    cpu_ns: dict[Role, int]
+    written_bytes: int
+    busy_ticks: int
+    own_seconds: float
+
+
+def _snapshot(watch: Watch | None, pid: int | None) -> Snapshot:
+    # Children that were waited for are in their parent's figures.
+    io = _fields(Path(f"/proc/{pid}/io")) if pid is not None else {}
+    times = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
+    user, nice, system, _idle, _iowait, irq, softirq = times[:7]
+    return Snapshot(
+        time.monotonic(),
+        watch.cpu_ns() if watch is not None else dict.fromkeys(ROLES, 0),
+        int(io.get("wchar", 0)),
+        user + nice + system + irq + softirq,
+        time.process_time(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    steady_bytes: int
+    """RSS of the main process, median of the steady window."""
+    peak_bytes: dict[Role, int]
+    """Largest VmHWM of one process."""
+    worst_rss_bytes: int
+    """Of all processes together at the worst instant; pages shared by fork count twice."""
+    worst_pss_bytes: int
+    ring_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What the closer did, and what it left."""
+
+    recorded_seconds: float
+    samples: int
+    cpu_seconds: float
+    segment_bytes: int
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One contender, one round. CPU in percent of one core, unless it says seconds."""
+
+    contender: str
+    start_up_cpu_seconds: float
+    cpu_percent: dict[Role, float]
+    load_seconds_per_work: float
+    """CPU seconds of the load per second of work as calibrated."""
+    pace_ratio: float
+    """How much of its work the load got done; under 1 the machine was too busy."""
+    machine_percent: float
+    """Busy time of the whole machine, the bench's own left out."""
+    written_bytes_per_second: float
+    memory: Memory | None
+    closed: Closed | None
+    timed: dict[Kind, list[Timed]]
+    problem: str = ""
+
+
+@dataclass
+class Bench:
+    plan: Plan
+    cores: int
+    groups: Groups
+    folder: Path
+    say: Callable[[str], None]
+    unit_seconds: dict[Kind, float] = field(default_factory=dict)
+    heads: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    """By contender: a data directory with a head log left, and when its load ended."""
+
+    def calibrate(self) -> Pace:
+        self.unit_seconds = {kind: unit_seconds(kind) for kind in KINDS}
+        return pace_for(self.unit_seconds["cpu"], self.unit_seconds["syscalls"], self.cores)
+
+    def turn(self, contender: Contender, round_: int, pace: Pace) -> Turn:
+        data = self.folder / f"{contender.name.replace(' ', '-')}-{round_}"
+        data.mkdir()
+        plan = self.plan
+        with ExitStack() as stack:
+            stack.callback(lambda: [self.groups.end(name) for name in Groups.NAMES])
+            load_before = self.groups.cpu_ns("load")
+            watch, recorder, log = None, None, data / "log"
+            if contender.command is not None:
+                # Its clean end is part of the turn; whatever goes wrong, the cgroup's end is sure.
+                recorder = self._start(contender.command(data, plan), "main", log)
+                watch = Watch(self.groups, recorder.pid)
+                cpu_start = watch.cpu_ns()
+                watch.start()
+                stack.callback(watch.stop)
+            start = time.monotonic()
+            load = self._load(pace, plan.start_up_seconds + plan.steady_seconds)
+            pid = recorder.pid if recorder is not None else None
+            _sleep_until(start + plan.start_up_seconds, recorder, log)
+            before = _snapshot(watch, pid)
+            _sleep_until(start + plan.start_up_seconds + plan.steady_seconds, recorder, log)
+            after = _snapshot(watch, pid)
+            done = _answer(load)
+            load_end_ns = time.monotonic_ns()
+            load_seconds = (self.groups.cpu_ns("load") - load_before) / NS
+            while watch is not None and watch.has_closer() and time.monotonic() < start + 60:
+                time.sleep(POLL_SECONDS)
+            timed = {kind: [self._fixed(kind) for _ in range(plan.repeats)] for kind in KINDS}
+            turn = Turn(
+                contender.name,
+                0.0,
+                _percent(before, after),
+                load_seconds / self._work(done),
+                sum(d.units for d in done) / sum(d.planned_units for d in done),
+                _machine_percent(before, after),
+                (after.written_bytes - before.written_bytes) / (after.time - before.time),
+                None,
+                None,
+                timed,
+            )
+            if watch is None or recorder is None:
+                return turn
+            last = watch.cpu_ns()
+            recorder.send_signal(signal.SIGINT)
+            recorder.wait(15)
+            started = sum(before.cpu_ns.values()) - sum(cpu_start.values())
+            turn = replace(turn, start_up_cpu_seconds=started / NS, memory=_memory(watch, before))
+            if contender.is_exhume:
+                closer = (last["closer"] - before.cpu_ns["closer"]) / NS
+                turn = replace(turn, closed=_closed(data, closer, watch))
+                self.heads[contender.name] = data, load_end_ns
+            return turn
+
+    def _start(
+        self, command: Sequence[str], group: str, log: Path | None
+    ) -> subprocess.Popen[bytes]:
+        def prepare() -> None:
+            die_with_parent()
+            self.groups.put(os.getpid(), group)
+
+        # An installed exhume has its byte code; compiling it at each start is not what it costs.
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        with ExitStack() as stack:
+            output = subprocess.PIPE if log is None else stack.enter_context(open(log, "wb"))
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=None if log is None else subprocess.STDOUT,
+                preexec_fn=prepare,
+                env=env,
+                cwd=Path(__file__).parent.parent,
+            )
+
+    def _load(self, pace: Pace, seconds: float) -> subprocess.Popen[bytes]:
+        text = json.dumps(asdict(pace))
+        words = ["mixed", "--seconds", f"{seconds:g}", "--pace", text]
+        return self._start([sys.executable, "-m", "bench.workloads", *words], "load", None)
+
+    def _fixed(self, kind: Kind) -> Timed:
+        """The same work on every core at once, so that nobody hides on an idle one; their mean."""
+        units = str(round(self.plan.fixed_seconds / self.unit_seconds[kind]))
+        workers = [
+            self._start(
+                [sys.executable, "-m", "bench.workloads", "fixed", kind, "--units", units,
+                 "--core", str(core)], "load", None,
+            )  # fmt: skip
+            for core in sorted(os.sched_getaffinity(0))
+        ]
+        results = [Timed(**json.loads(_output(worker))) for worker in workers]
+        return Timed(
+            sum(r.wall_seconds for r in results) / len(results),
+            sum(r.cpu_seconds for r in results) / len(results),
+        )
+
+    def _work(self, done: Sequence[Done]) -> float:
+        """In seconds as calibrated. Programs are left out: they are few, and paced for sure."""
+        return sum(d.units * self.unit_seconds[kind] for d in done for kind in KINDS if d.kind == kind)
+
+    def long_close(self, contender: str) -> Closed:
+        """The closer on ten minutes made from the seconds that a turn left behind."""
+        data, load_end_ns = self.heads[contender]
+        target = self.folder / f"long-{contender.replace(' ', '-')}"
+        (target / "head").mkdir(parents=True)
+        (target / "symbols").symlink_to(data / "symbols")
+        source = max((data / "head").glob("*.head"))
+        lengthen(source, target / "head" / source.name, load_end_ns, SEGMENT_SECONDS)
+        command = [
+            sys.executable, "-m", "exhume.record.close", str(target),
+            "--keep-seconds", "1e9", "--max-bytes", str(1 << 40), "--pinned-bytes", "0",
+        ]  # fmt: skip
+        process = self._start(command, "closer", target / "log")
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds, samples, size = _segments(target)
+        spent = usage.ru_utime + usage.ru_stime
+        return Closed(seconds, samples, spent, size, usage.ru_maxrss * 1024)
+
+
+def _sleep_until(
+    when: float, recorder: subprocess.Popen[bytes] | None, log: Path
+) -> None:
+    while (left := when - time.monotonic()) > 0:
+        time.sleep(min(left, 0.5))
+        if recorder is not None and recorder.poll() is not None:
+            raise RuntimeError(f"the recorder ended: {log.read_text(errors='replace')[-2000:]}")
+
+
+def _output(process: subprocess.Popen[bytes]) -> bytes:
+    output, _ = process.communicate(timeout=60)
+    return output
+
+
+def _answer(load: subprocess.Popen[bytes]) -> list[Done]:
+    return [Done(**one) for one in json.loads(_output(load))]
+
+
+def _percent(before: Snapshot, after: Snapshot) -> dict[Role, float]:
+    span_ns = (after.time - before.time) * NS
+    return {role: 100 * (after.cpu_ns[role] - before.cpu_ns[role]) / span_ns for role in ROLES}
+
+
+def _machine_percent(before: Snapshot, after: Snapshot) -> float:
+    busy = (after.busy_ticks - before.busy_ticks) / USER_HZ
+    return 100 * (busy - (after.own_seconds - before.own_seconds)) / (after.time - before.time)
+
+
+def _memory(watch: Watch, before: Snapshot) -> Memory:
+    instants = watch.instants
+    steady = [i.rss_bytes["main"] for i in instants if i.time >= before.time]
+    return Memory(
+        int(median(steady)),
+        dict(watch.peak_bytes),
+        max(sum(i.rss_bytes.values()) for i in instants),
+        max(i.pss_bytes or 0 for i in instants),
+        watch.ring_bytes,
+    )
+
+
+def _segments(data: Path) -> tuple[float, int, int]:
+    """Seconds, samples and bytes of what was closed."""
+    found = [meta.read(path) for path in sorted((data / "segments").glob("2*"))]
+    seconds = sum(m.end_ns - m.start_ns for m in found) / NS
+    return seconds, sum(m.samples for m in found), sum(m.size_bytes for m in found)
+
+
+def _closed(data: Path, cpu_seconds: float, watch: Watch) -> Closed | None:
+    seconds, samples, size = _segments(data)
+    if not seconds:
+        return None
+    return Closed(seconds, samples, cpu_seconds, size, watch.peak_bytes["closer"])
+
+
+def lengthen(source: Path, target: Path, end_ns: int, seconds: float) -> None:
+    """The frames of a head log up to `end_ns`, over and over, until it is as long as that.
+
+    Processes that were born in it get new ids in each copy. Stacks are written once a minute, as
+    the recorder does. Times within a frame count from its start.
+    """
+    head = HeadFile(source)
+    frames = [frame for frame in head.frames if frame.end_ns <= end_ns]
+    ticks = [frame for frame in frames if frame.kind == FrameKind.TICK]
+    span = ticks[-1].end_ns - ticks[0].start_ns
+    columns = [head.read(frame) for frame in ticks]
+    born = np.unique(
+        np.concatenate([np.empty(0, "<i4"), *(c.get("fork.tid", "<i4") for c in columns)])
+    )
+    epochs = 1 + columns[-1].values["epoch"] - columns[0].values["epoch"]
+    per_epoch = max(1, int(EPOCH_SECONDS * NS / span)) if epochs == 1 else 1
+    writer = HeadWriter(target)
+    try:
+        for frame in frames:
+            if frame.kind != FrameKind.TICK:
+                writer.write(FrameKind(frame.kind), frame.start_ns, frame.end_ns, head.read(frame))
+        for copy in range(round(seconds * NS / span)):
+            for frame, original in zip(ticks, columns, strict=True):
+                writer.write(
+                    FrameKind.TICK,
+                    frame.start_ns + copy * span,
+                    frame.end_ns + copy * span,
+                    _again(original, born, copy, per_epoch, epochs),
+                )
+    finally:
+        writer.close()
+
+
+def _again(
+    columns: Columns, born: np.ndarray[Any, Any], copy: int, per_epoch: int, epochs: int
+) -> Columns:
+    arrays = dict(columns.arrays)
+    for name, values in columns.arrays.items():
+        if name.endswith(("pid", "tid")):
+            arrays[name] = (values + np.isin(values, born) * (copy << 16)).astype("<i4")
+    if copy % per_epoch:
+        arrays.pop("stack.words", None)
+        arrays.pop("stack.count", None)
+    values = dict(columns.values)
+    values["epoch"] += copy // per_epoch * epochs
+    values.pop("events", None)
+    return Columns(arrays, values)
