@@ -29,20 +29,27 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-import numpy as np
-
 from bench.machine import describe
-from bench.workloads import Done, Kind, Pace, Timed, die_with_parent, pace_for, unit_seconds
+from bench.workloads import (
+    COMPUTE_SHARE,
+    SYSCALL_SHARE,
+    Done,
+    Kind,
+    Pace,
+    Timed,
+    die_with_parent,
+    lengthen,
+    pace_for,
+    unit_seconds,
+)
 from exhume.store import meta
-from exhume.store.columns import Columns
-from exhume.store.headlog import FrameKind, HeadFile, HeadWriter
 
 HZ = 97.0
 MANY_SAMPLES_PER_SECOND = 9_300
 """What 96 cores make at 97 Hz."""
+NOTHING, EXHUME, MANY, PERF = "nothing", "exhume 97 Hz", "exhume 9,300/s", "perf 97 Hz"
 POLL_SECONDS = 0.1
 SEGMENT_SECONDS = 600
-EPOCH_SECONDS = 60
 MIB = 1 << 20
 NS = 1_000_000_000
 KINDS: tuple[Kind, ...] = ("cpu", "syscalls")
@@ -80,10 +87,10 @@ class Contender:
 def contenders(cores: int) -> tuple[Contender, ...]:
     many_hz = max(HZ, MANY_SAMPLES_PER_SECOND / cores)
     return (
-        Contender("nothing", None),
-        Contender("exhume", lambda data, plan: _exhume(data, plan, HZ), is_exhume=True),
-        Contender("perf", _perf),
-        Contender("exhume ×48", lambda data, plan: _exhume(data, plan, many_hz), is_exhume=True),
+        Contender(NOTHING, None),
+        Contender(EXHUME, lambda data, plan: _exhume(data, plan, HZ), is_exhume=True),
+        Contender(MANY, lambda data, plan: _exhume(data, plan, many_hz), is_exhume=True),
+        Contender(PERF, _perf),
     )
 
 
@@ -205,7 +212,7 @@ class Watch(threading.Thread):
         wants_pss = len(pids) > 1 or len(self.instants) % 5 == 0
         pss = 0
         for pid, group in pids:
-            with suppress(OSError, ValueError):  # gone meanwhile
+            with suppress(OSError, KeyError):  # gone meanwhile, or a zombie
                 role = self._role(pid)
                 if role != group:
                     spent = _spent_ns(pid)
@@ -321,7 +328,6 @@ class Turn:
     memory: Memory | None
     closed: Closed | None
     timed: dict[Kind, list[Timed]]
-    problem: str = ""
 
 
 @dataclass
@@ -330,7 +336,6 @@ class Bench:
     cores: int
     groups: Groups
     folder: Path
-    say: Callable[[str], None]
     unit_seconds: dict[Kind, float] = field(default_factory=dict)
     heads: dict[str, tuple[Path, int]] = field(default_factory=dict)
     """By contender: a data directory with a head log left, and when its load ended."""
@@ -340,11 +345,12 @@ class Bench:
         return pace_for(self.unit_seconds["cpu"], self.unit_seconds["syscalls"], self.cores)
 
     def turn(self, contender: Contender, round_: int, pace: Pace) -> Turn:
-        data = self.folder / f"{contender.name.replace(' ', '-')}-{round_}"
+        data = self.folder / f"{round_}-{contender.name.replace('/', ' per ')}"
         data.mkdir()
         plan = self.plan
         with ExitStack() as stack:
-            stack.callback(lambda: [self.groups.end(name) for name in Groups.NAMES])
+            for name in Groups.NAMES:
+                stack.callback(self.groups.end, name)
             load_before = self.groups.cpu_ns("load")
             watch, recorder, log = None, None, data / "log"
             if contender.command is not None:
@@ -421,11 +427,9 @@ class Bench:
     def _fixed(self, kind: Kind) -> Timed:
         """The same work on every core at once, so that nobody hides on an idle one; their mean."""
         units = str(round(self.plan.fixed_seconds / self.unit_seconds[kind]))
+        work = [sys.executable, "-m", "bench.workloads", "fixed", kind, "--units", units]
         workers = [
-            self._start(
-                [sys.executable, "-m", "bench.workloads", "fixed", kind, "--units", units,
-                 "--core", str(core)], "load", None,
-            )  # fmt: skip
+            self._start([*work, "--core", str(core)], "load", None)
             for core in sorted(os.sched_getaffinity(0))
         ]
         results = [Timed(**json.loads(_output(worker))) for worker in workers]
@@ -436,12 +440,14 @@ class Bench:
 
     def _work(self, done: Sequence[Done]) -> float:
         """In seconds as calibrated. Programs are left out: they are few, and paced for sure."""
-        return sum(d.units * self.unit_seconds[kind] for d in done for kind in KINDS if d.kind == kind)
+        return sum(
+            d.units * self.unit_seconds[kind] for d in done for kind in KINDS if d.kind == kind
+        )
 
     def long_close(self, contender: str) -> Closed:
         """The closer on ten minutes made from the seconds that a turn left behind."""
         data, load_end_ns = self.heads[contender]
-        target = self.folder / f"long-{contender.replace(' ', '-')}"
+        target = self.folder / f"long-{contender.replace('/', ' per ')}"
         (target / "head").mkdir(parents=True)
         (target / "symbols").symlink_to(data / "symbols")
         source = max((data / "head").glob("*.head"))
@@ -458,9 +464,7 @@ class Bench:
         return Closed(seconds, samples, spent, size, usage.ru_maxrss * 1024)
 
 
-def _sleep_until(
-    when: float, recorder: subprocess.Popen[bytes] | None, log: Path
-) -> None:
+def _sleep_until(when: float, recorder: subprocess.Popen[bytes] | None, log: Path) -> None:
     while (left := when - time.monotonic()) > 0:
         time.sleep(min(left, 0.5))
         if recorder is not None and recorder.poll() is not None:
@@ -512,50 +516,259 @@ def _closed(data: Path, cpu_seconds: float, watch: Watch) -> Closed | None:
     return Closed(seconds, samples, cpu_seconds, size, watch.peak_bytes["closer"])
 
 
-def lengthen(source: Path, target: Path, end_ns: int, seconds: float) -> None:
-    """The frames of a head log up to `end_ns`, over and over, until it is as long as that.
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a figure may be made of: one turn, and what to compare it with."""
 
-    Processes that were born in it get new ids in each copy. Stacks are written once a minute, as
-    the recorder does. Times within a frame count from its start.
-    """
-    head = HeadFile(source)
-    frames = [frame for frame in head.frames if frame.end_ns <= end_ns]
-    ticks = [frame for frame in frames if frame.kind == FrameKind.TICK]
-    span = ticks[-1].end_ns - ticks[0].start_ns
-    columns = [head.read(frame) for frame in ticks]
-    born = np.unique(
-        np.concatenate([np.empty(0, "<i4"), *(c.get("fork.tid", "<i4") for c in columns)])
+    turn: Turn
+    base: Turn
+    """The turn of the same round without a recorder."""
+    long: Closed | None
+    work_per_second: float
+    """Of the load, in CPU seconds as calibrated."""
+    steady_seconds: float
+
+    def slowdown_percent(self, kind: Kind, clock: Literal["wall_seconds", "cpu_seconds"]) -> float:
+        with_it, without = (
+            median(getattr(timed, clock) for timed in turn.timed[kind])
+            for turn in (self.turn, self.base)
+        )
+        return float(100 * (with_it / without - 1))
+
+    def load_extra_percent(self) -> float:
+        more = self.turn.load_seconds_per_work - self.base.load_seconds_per_work
+        return 100 * more * self.work_per_second
+
+    def long_memory_mib(self) -> float | None:
+        if self.long is None or self.turn.memory is None:
+            return None
+        return (self.long.peak_bytes + self.turn.memory.steady_bytes) / MIB
+
+    def with_long_segments_percent(self) -> float | None:
+        """Children run once a segment, the closer does ten minutes at once."""
+        if self.long is None or self.turn.closed is None:
+            return None
+        aside_seconds = self.turn.cpu_percent["aside"] / 100 * self.steady_seconds
+        per_segment = aside_seconds + self.long.cpu_seconds
+        return self.turn.cpu_percent["main"] + 100 * per_segment / SEGMENT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    what: str
+    unit: str
+    figure: Callable[[Case], float | None]
+    budget: str = ""
+    is_extra: bool = False
+    """A difference to the turn without a recorder: near zero, so no ratio to perf makes sense."""
+
+
+def _of(part: str, figure: Callable[[Any], float]) -> Callable[[Case], float | None]:
+    """A figure of an optional part of a turn."""
+
+    def get(case: Case) -> float | None:
+        value = case.long if part == "long" else getattr(case.turn, part)
+        return None if value is None else figure(value)
+
+    return get
+
+
+def _recorded(figure: Callable[[Turn], float]) -> Callable[[Case], float | None]:
+    """A figure that only a recorder has."""
+    return lambda case: None if case.turn.memory is None else figure(case.turn)
+
+
+# fmt: off
+ROWS: tuple[Row, ...] = (
+    Row("recorder, start-up", "CPU s", _recorded(lambda t: t.start_up_cpu_seconds)),
+    Row("recorder, steady, a close in the window", "% core",
+        _recorded(lambda t: sum(t.cpu_percent.values())), "≤ 1; ≤ 3"),
+    Row("  its loop", "% core", _recorded(lambda t: t.cpu_percent["main"])),
+    Row("  its children (scans, symbols)", "% core", _recorded(lambda t: t.cpu_percent["aside"])),
+    Row("  the closer", "% core", _recorded(lambda t: t.cpu_percent["closer"])),
+    Row("closer, for a recorded minute", "CPU s",
+        _of("closed", lambda c: 60 * c.cpu_seconds / c.recorded_seconds)),
+    Row("closer, ten minutes at once", "CPU s", _of("long", lambda c: c.cpu_seconds)),
+    Row("recorder, with 10-minute segments", "% core", Case.with_long_segments_percent, "≤ 1; ≤ 3"),
+    Row("more CPU in the load for the same work", "% core", Case.load_extra_percent, is_extra=True),
+    Row("whole machine, busy", "% core", lambda c: c.turn.machine_percent),
+    Row("  more than with nothing", "% core",
+        lambda c: c.turn.machine_percent - c.base.machine_percent, is_extra=True),
+    Row("load: work done of work planned", "%", lambda c: 100 * c.turn.pace_ratio),
+    Row("CPU-bound work, longer by", "% time",
+        lambda c: c.slowdown_percent("cpu", "wall_seconds"), is_extra=True),
+    Row("  more CPU by", "% CPU",
+        lambda c: c.slowdown_percent("cpu", "cpu_seconds"), is_extra=True),
+    Row("syscall-bound work, longer by", "% time",
+        lambda c: c.slowdown_percent("syscalls", "wall_seconds"), is_extra=True),
+    Row("  more CPU by", "% CPU",
+        lambda c: c.slowdown_percent("syscalls", "cpu_seconds"), is_extra=True),
+    Row("recorder RSS, steady", "MiB", _of("memory", lambda m: m.steady_bytes / MIB)),
+    Row("recorder RSS, peak", "MiB", _of("memory", lambda m: m.peak_bytes["main"] / MIB)),
+    Row("closer RSS, peak", "MiB", _of("closed", lambda c: c.peak_bytes / MIB)),
+    Row("all processes RSS, worst instant", "MiB",
+        _of("memory", lambda m: m.worst_rss_bytes / MIB), "≤ 120"),
+    Row("all processes PSS, worst instant", "MiB",
+        _of("memory", lambda m: m.worst_pss_bytes / MIB)),
+    Row("closer RSS, peak, ten minutes at once", "MiB", _of("long", lambda c: c.peak_bytes / MIB)),
+    Row("  and the steady recorder", "MiB", Case.long_memory_mib, "≤ 120"),
+    Row("rings (kernel memory)", "MiB", _of("memory", lambda m: m.ring_bytes / MIB)),
+    Row("written", "KiB/s", _recorded(lambda t: t.written_bytes_per_second / 1024)),
+    Row("kept on disk", "KiB/s",
+        _of("closed", lambda c: c.segment_bytes / c.recorded_seconds / 1024)),
+    Row("  ten minutes at once", "KiB/s",
+        _of("long", lambda c: c.segment_bytes / c.recorded_seconds / 1024), "≤ 34 at 9,300/s"),
+    Row("samples kept (idle ones are not)", "1/s",
+        _of("closed", lambda c: c.samples / c.recorded_seconds)),
+)
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    what: str
+    unit: str
+    budget: str
+    values: dict[str, list[float]]
+    """By contender, one a round; empty where it has no such figure."""
+    ratio_to_perf: float | None
+
+
+def figures(
+    turns: Sequence[Sequence[Turn]], long: dict[str, Closed], plan: Plan, cores: int
+) -> list[Figure]:
+    """`turns` by round, the one without a recorder among them."""
+    work = COMPUTE_SHARE * cores + SYSCALL_SHARE * max(1, cores // 2)
+    cases = []
+    for round_ in turns:
+        base = next(turn for turn in round_ if turn.contender == NOTHING)
+        cases += [
+            Case(turn, base, long.get(turn.contender), work, plan.steady_seconds) for turn in round_
+        ]
+    result = []
+    for row in ROWS:
+        values: dict[str, list[float]] = {name: [] for name in (NOTHING, EXHUME, MANY, PERF)}
+        for case in cases:
+            value = row.figure(case)
+            if value is not None and (not row.is_extra or case.turn is not case.base):
+                values[case.turn.contender].append(value)
+        ours, theirs = values[EXHUME], values[PERF]
+        ratio = None
+        if not row.is_extra and ours and theirs and median(theirs) > 0:
+            ratio = median(ours) / median(theirs)
+        result.append(Figure(row.what, row.unit, row.budget, values, ratio))
+    return result
+
+
+def table(found: Sequence[Figure]) -> str:
+    names = (NOTHING, EXHUME, MANY, PERF)
+    lines: list[tuple[str, ...]] = [("", "", *names, "exhume/perf", "budget")]
+    for figure in found:
+        ratio = "" if figure.ratio_to_perf is None else f"{figure.ratio_to_perf:.2f}"
+        cells = (_cell(figure.values[name]) for name in names)
+        lines.append((figure.what, figure.unit, *cells, ratio, figure.budget))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column in (0, 1, len(line) - 1) else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
     )
-    epochs = 1 + columns[-1].values["epoch"] - columns[0].values["epoch"]
-    per_epoch = max(1, int(EPOCH_SECONDS * NS / span)) if epochs == 1 else 1
-    writer = HeadWriter(target)
+
+
+def _cell(values: Sequence[float]) -> str:
+    """The median, and where there are several the least and the most."""
+    if not values:
+        return "–"
+    text = _short(median(values))
+    return text if len(values) == 1 else f"{text} [{_short(min(values))}…{_short(max(values))}]"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def notes(plan: Plan, turns: Sequence[Sequence[Turn]]) -> list[str]:
+    late = min(turn.pace_ratio for round_ in turns for turn in round_)
+    found = [
+        f"{plan.rounds} round(s), medians [least…most]; start-up is the first "
+        f"{plan.start_up_seconds:g} s, steady the {plan.steady_seconds:g} s after them. The first "
+        f"segment ends, and is closed, {plan.close_after_seconds:g} s after the start.",
+        "% core: percent of one core. CPU of recorders: cgroup cpuacct, ended children included.",
+    ]
+    if plan.has_long_close:
+        found.append(
+            "Ten minutes at once: the turn's last seconds, repeated, closed by the closer."
+        )
+    if late < 0.99:
+        found.append(
+            f"THE MACHINE WAS TOO BUSY: in one turn only {100 * late:.0f} % of the load's work was "
+            "done. Do not quote these figures."
+        )
+    return found
+
+
+def run(plan: Plan, say: Callable[[str], None]) -> tuple[list[list[Turn]], dict[str, Closed]]:
+    cores = len(os.sched_getaffinity(0))
+    everyone = contenders(cores)
+    turns: list[list[Turn]] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="exhume-bench-", ignore_cleanup_errors=True) as folder,
+        Groups() as groups,
+    ):
+        bench = Bench(plan, cores, groups, Path(folder))
+        pace = bench.calibrate()
+        for round_ in range(plan.rounds):
+            turns.append([])
+            order = everyone[round_ % len(everyone) :] + everyone[: round_ % len(everyone)]
+            for contender in order:
+                say(f"round {round_ + 1} of {plan.rounds}: {contender.name}")
+                turns[-1].append(bench.turn(contender, round_, pace))
+        long = {}
+        for contender in everyone:
+            if plan.has_long_close and contender.is_exhume:
+                say(f"closing ten minutes: {contender.name}")
+                long[contender.name] = bench.long_close(contender.name)
+    return turns, long
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="bench.overhead", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="a look, in under a minute")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    if os.geteuid() != 0 or shutil.which("perf") is None:
+        print("bench.overhead needs root, and perf (Debian: linux-perf)", file=sys.stderr)
+        return 0
+    signal.signal(signal.SIGTERM, _interrupt)
+    plan = QUICK if args.quick else FULL
     try:
-        for frame in frames:
-            if frame.kind != FrameKind.TICK:
-                writer.write(FrameKind(frame.kind), frame.start_ns, frame.end_ns, head.read(frame))
-        for copy in range(round(seconds * NS / span)):
-            for frame, original in zip(ticks, columns, strict=True):
-                writer.write(
-                    FrameKind.TICK,
-                    frame.start_ns + copy * span,
-                    frame.end_ns + copy * span,
-                    _again(original, born, copy, per_epoch, epochs),
-                )
-    finally:
-        writer.close()
+        turns, long = run(plan, lambda text: print(text, file=sys.stderr, flush=True))
+    except KeyboardInterrupt:
+        print("interrupted: everything is cleaned up", file=sys.stderr)
+        return 0
+    found = figures(turns, long, plan, len(os.sched_getaffinity(0)))
+    said = notes(plan, turns)
+    if args.json:
+        document = {
+            "bench": "overhead", "machine": describe(), "plan": asdict(plan), "notes": said,
+            "figures": [asdict(figure) for figure in found],
+            "turns": [[asdict(turn) for turn in round_] for round_ in turns],
+            "ten_minutes": {name: asdict(closed) for name, closed in long.items()},
+        }  # fmt: skip
+        print(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        print(describe(), "", table(found), "", *said, sep="\n")
+    return 0
 
 
-def _again(
-    columns: Columns, born: np.ndarray[Any, Any], copy: int, per_epoch: int, epochs: int
-) -> Columns:
-    arrays = dict(columns.arrays)
-    for name, values in columns.arrays.items():
-        if name.endswith(("pid", "tid")):
-            arrays[name] = (values + np.isin(values, born) * (copy << 16)).astype("<i4")
-    if copy % per_epoch:
-        arrays.pop("stack.words", None)
-        arrays.pop("stack.count", None)
-    values = dict(columns.values)
-    values["epoch"] += copy // per_epoch * epochs
-    values.pop("events", None)
-    return Columns(arrays, values)
+if __name__ == "__main__":
+    sys.exit(main())

@@ -24,6 +24,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 Kind = Literal["cpu", "syscalls"]
@@ -36,6 +37,8 @@ SYSCALL_SHARE = 0.2
 EXECS_PER_SECOND = 100.0
 CALIBRATION_SECONDS = 0.3
 PR_SET_PDEATHSIG = 1
+EPOCH_SECONDS = 60
+"""After which the recorder writes stacks anew."""
 
 _DOCUMENT = {"nodes": [{"name": f"node-{i}", "zone": i % 3, "load": i / 7} for i in range(12)]}
 _BYTES = bytes(range(256)) * 32
@@ -92,7 +95,7 @@ def system_calls(units: int) -> None:
             for _ in range(20):
                 os.write(write_end, page)
                 os.read(read_end, 4096)
-            os.stat("/proc/self/status")
+            os.access("/proc/self/status", os.R_OK)
     finally:
         os.close(read_end)
         os.close(write_end)
@@ -228,6 +231,50 @@ def fixed(kind: Kind, units: int, core: int | None) -> Timed:
     wall, cpu = time.perf_counter(), time.process_time()
     WORK[kind](units)
     return Timed(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+def lengthen(source: Path, target: Path, end_ns: int, seconds: float) -> None:
+    """Work for the closer: a head log's frames up to `end_ns`, over and over, for so long.
+
+    Processes that were born in it get new ids in each copy. Stacks are written once a minute, as
+    the recorder does. Times within a frame count from its start.
+    """
+    # Here, because the load must not carry them.
+    import numpy as np
+
+    from exhume.store.columns import Columns
+    from exhume.store.headlog import FrameKind, HeadFile, HeadWriter
+
+    head = HeadFile(source)
+    frames = [frame for frame in head.frames if frame.end_ns <= end_ns]
+    ticks = [frame for frame in frames if frame.kind == FrameKind.TICK]
+    contents = [head.read(frame) for frame in ticks]
+    span = ticks[-1].end_ns - ticks[0].start_ns
+    born = np.concatenate([np.empty(0, "<i4"), *(c.get("fork.tid", "<i4") for c in contents)])
+    epochs = 1 + contents[-1].values["epoch"] - contents[0].values["epoch"]
+    per_epoch = max(1, int(EPOCH_SECONDS * 1e9 / span)) if epochs == 1 else 1
+
+    def again(columns: Columns, copy: int) -> Columns:
+        arrays = dict(columns.arrays)
+        for name, numbers in columns.arrays.items():
+            if name.endswith(("pid", "tid")):
+                arrays[name] = (numbers + np.isin(numbers, born) * (copy << 16)).astype("<i4")
+        if copy % per_epoch:
+            arrays.pop("stack.words", None)
+            arrays.pop("stack.count", None)
+        values = {name: value for name, value in columns.values.items() if name != "events"}
+        values["epoch"] += copy // per_epoch * epochs
+        return Columns(arrays, values)
+
+    writer = HeadWriter(target)
+    for frame in frames:
+        if frame.kind != FrameKind.TICK:
+            writer.write(FrameKind(frame.kind), frame.start_ns, frame.end_ns, head.read(frame))
+    for copy in range(round(seconds * 1e9 / span)):
+        for frame, columns in zip(ticks, contents, strict=True):
+            times = frame.start_ns + copy * span, frame.end_ns + copy * span
+            writer.write(FrameKind.TICK, *times, again(columns, copy))
+    writer.close()
 
 
 def _end(_number: int, _frame: object) -> None:

@@ -68,7 +68,6 @@ def test_a_walk_stops_at_its_budget_and_goes_on_later(tmp_path: Path) -> None:
     walk = Walk(tmp_path)
     walk.step(tree.host, 1_500_000)
     assert 0 < len(walk.folders) < 300
-    assert not walk.is_done
     while not walk.is_done:
         walk.step(tree.host, 1_500_000)
     assert len(walk.folders) == 1001

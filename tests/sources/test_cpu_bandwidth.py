@@ -15,7 +15,7 @@ from tests.sources.garble import garbled, survives
 from tests.sources.trees import Layout, Machine, Tree
 
 V1_TEXT = "nr_periods 100\nnr_throttled 40\nthrottled_time 5000000\n"
-V2_TEXT = "usage_usec 9\nuser_usec 8\nsystem_usec 1\nnr_periods 100\nnr_throttled 40\nthrottled_usec 5000\n"
+V2_TEXT = "usage_usec 9\nnr_periods 100\nnr_throttled 40\nthrottled_usec 5000\n"
 
 
 @pytest.mark.parametrize("text", [V1_TEXT, V2_TEXT])

@@ -107,7 +107,7 @@ def test_a_walk_during_which_the_count_moved_is_thrown_away(
 ) -> None:
     tree = Tree(tmp_path, Machine(2, cgroups="v1")).build()
     counts = iter([100, 101, 101, 101])
-    monkeypatch.setattr(cgroups, "read", lambda host: cgroups.parse(proc_cgroups(4, next(counts))))
+    monkeypatch.setattr(cgroups, "read", lambda _: cgroups.parse(proc_cgroups(4, next(counts))))
     counter = MemcgCounter(tree.host)
     first = counter.read()
     assert first is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_kernel_whose_reads_are_slow_is_not_asked_again(
     _v1(tree, "")
     _v1(tree, "/a")
     spent = iter(range(0, 10**12, 50_000_000))
-    monkeypatch.setattr(memcg_holders.time, "thread_time_ns", lambda: next(spent))
+    monkeypatch.setattr(time, "thread_time_ns", lambda: next(spent))
     search = HolderSearch(tree.host)
     first, second = search.read(), search.read()
     assert first is not None

@@ -126,7 +126,7 @@ def with_copy(intact: Path, file: str) -> tuple[TemporaryDirectory[str], Path, P
 
 
 slow = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

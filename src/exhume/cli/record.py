@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exhume.cli import common
@@ -50,6 +51,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of one core that the recorder may take before it lowers its rate "
         "(default: 1, or 0.03 %% of a machine with more than 32 cores)",
     )  # fmt: skip
+    parser.add_argument(
+        "--follow", action="append", type=Path, default=[], metavar="FILE",
+        help="a job's log whose failures to note (may be given more than once)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--signatures",
+        type=Path,
+        metavar="FILE",
+        help="log signatures of your own (TOML), beside the built-in ones",
+    )
+    parser.add_argument(
+        "--trust-user-kmsg", action="store_true",
+        help="believe kernel log lines that user space wrote; for tests only",
+    )  # fmt: skip
     parser.add_argument("--segment", default="10m", metavar="D", help=argparse.SUPPRESS)
 
 
@@ -66,6 +81,7 @@ def settings(args: argparse.Namespace) -> Settings:
     from exhume.record.recorder import Options
     from exhume.record.report import Retention
     from exhume.record.session import Settings
+    from exhume.sources.log_files import load_signatures
 
     if not 1 <= args.hz <= MOST_HZ:
         raise ExhumeError(f"--hz {args.hz:g}: expected 1 to {MOST_HZ}", exit_code=EXIT_USAGE)
@@ -76,6 +92,9 @@ def settings(args: argparse.Namespace) -> Settings:
             rate_hz=args.hz,
             budget_percent=budget,
             segment_ns=parse_duration(args.segment),
+            trust_user_kmsg=args.trust_user_kmsg,
+            follow=tuple(path.absolute() for path in args.follow),
+            extra_signatures=load_signatures(args.signatures) if args.signatures else (),
         ),
         retention=Retention(
             keep_ns=parse_duration(args.keep),

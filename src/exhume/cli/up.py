@@ -15,7 +15,8 @@ import sys
 
 from exhume.cli import common, record
 
-_OPTIONS = ("hz", "keep", "max_bytes", "max_pinned_bytes", "budget", "segment")
+_OPTIONS = ("hz", "keep", "max_bytes", "max_pinned_bytes", "budget", "segment", "signatures")
+_SWITCHES = ("no_samples", "trust_user_kmsg")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,9 @@ def _command(args: argparse.Namespace) -> list[str]:
         value = getattr(args, name)
         if value is not None:
             command += [f"--{name.replace('_', '-')}", str(value)]
-    return [*command, "--no-samples"] if args.no_samples else command
+    for path in args.follow:
+        command += ["--follow", str(path)]
+    return command + [f"--{name.replace('_', '-')}" for name in _SWITCHES if getattr(args, name)]
 
 
 def _welcome(data: str, is_chosen: bool) -> str:

@@ -15,6 +15,7 @@ from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement, last_before, with
 from exhume.perf.records import Comms, Forks, Mappings, concat
 
 BEFORE_ALL = np.iinfo(np.int64).min
+"""The time of what holds since before anything was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,10 @@ class SideBand:
     cgroup: Statement
     """Of process ids; the values are numbers of the caller's own table."""
     scanned: Statement
-    """Of process ids that a scan of /proc found: their mappings hold from then on."""
+    """Of process ids that a scan of /proc found: their mappings hold from then on (value unused).
+
+    Said of BEFORE_ALL too, they also hold before it, as far as nothing else is known.
+    """
 
 
 @dataclass
@@ -89,10 +93,16 @@ class History:
         self._cgroup = with_inheritance(
             concat([self._cgroup, side.cgroup], NOTHING_SAID), born, pid, ppid
         )
+        scanned_pids, of_scan = np.unique(side.scanned.key, return_inverse=True)
         started = Statement(
             np.concatenate([side.scanned.time, comms.time[comms.is_exec]]),
             np.concatenate([side.scanned.key, comms.pid[comms.is_exec].astype(np.int64)]),
-            self._new_spaces(len(side.scanned.key) + int(comms.is_exec.sum())),
+            np.concatenate(
+                [
+                    self._new_spaces(len(scanned_pids))[of_scan],
+                    self._new_spaces(int(comms.is_exec.sum())),
+                ]
+            ),
         )
         self._remember(started)
         self._scanned = np.union1d(self._scanned, side.scanned.time)
@@ -104,14 +114,15 @@ class History:
     def _learn_mappings(self, mappings: Mappings) -> None:
         pid = mappings.pid.astype(np.int64)
         space = self._space.at(pid, mappings.time)
-        lost = np.unique(pid[space == UNKNOWN])
-        if len(lost):
-            # Neither scan, fork nor exec was seen (records were lost): one space for all it had.
-            orphans = Statement(
-                np.full(len(lost), BEFORE_ALL, np.int64), lost, self._new_spaces(len(lost))
-            )
+        is_lost = space == UNKNOWN
+        if is_lost.any():
+            # Neither scan nor exec was seen, nor a fork of a known parent (records were lost): one
+            # space for all that the process had since it began.
+            began = self._began(pid[is_lost], mappings.time[is_lost])
+            keys, times = np.unique(np.stack([pid[is_lost], began]), axis=1)
+            orphans = Statement(times, keys, self._new_spaces(len(keys)))
             self._remember(orphans)
-            self._space = concat([orphans, self._space], NOTHING_SAID)
+            self._space = concat([self._space, orphans], NOTHING_SAID)
             space = self._space.at(pid, mappings.time)
         self._maps.extend(space, mappings)
 
@@ -144,16 +155,16 @@ class History:
 
     def since(self, pid: I32, time: I64) -> I64:
         """When the process forked off or started a program; UNKNOWN where before us."""
-        row = last_before(self._space.key, self._space.time, pid.astype(np.int64), time)
-        began = (
-            self._space.time[np.maximum(row, 0)]
-            if len(self._space.time)
-            else np.zeros(len(row), np.int64)
-        )
-        was_seen = (row >= 0) & (began != BEFORE_ALL)
-        if len(self._scanned):
-            was_seen &= ~np.isin(began, self._scanned)
+        began = self._began(pid.astype(np.int64), time)
+        was_seen = (began != BEFORE_ALL) & ~np.isin(began, self._scanned)
         return np.where(was_seen, began, UNKNOWN)
+
+    def _began(self, pid: I64, time: I64) -> I64:
+        """When the process got the address space it had at that time; BEFORE_ALL if before us."""
+        row = last_before(self._space.key, self._space.time, pid, time)
+        if not len(self._space.time):
+            return np.full(len(row), BEFORE_ALL, np.int64)
+        return np.where(row >= 0, self._space.time[np.maximum(row, 0)], BEFORE_ALL)
 
     def cgroup(self, pid: I32, time: I64) -> I64:
         return self._cgroup.at(pid.astype(np.int64), time)

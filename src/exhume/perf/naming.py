@@ -129,19 +129,20 @@ class Namer:
         frame[~is_user] = self._symbols.kernel(address[~is_user])
         frame[is_user] = self._user_frames(space[owner[is_user]], address[is_user])
         # A run of addresses that lie in no mapping (no frame pointers there) says nothing: fold it.
-        is_garbage = frame == self._symbols.unknown
+        is_garbage = (frame == self._symbols.unknown) | (frame == self._symbols.unknown_kernel)
         repeated = np.zeros(len(frame), np.bool_)
-        repeated[1:] = is_garbage[1:] & is_garbage[:-1] & (owner[1:] == owner[:-1])
+        repeated[1:] = is_garbage[1:] & (frame[1:] == frame[:-1]) & (owner[1:] == owner[:-1])
         owner, frame, is_user = owner[~repeated], frame[~repeated], is_user[~repeated]
         lengths = np.bincount(owner, minlength=len(stack))
         modes = self._stack_modes(owner, frame, is_user, lengths)
-        # The process name goes on top of each.
-        total = lengths + 1
+        # The process name goes on top of each; a stack of which nothing is left is said to be so.
+        total = np.maximum(lengths, 1) + 1
         starts = np.cumsum(total) - total
-        flat = np.empty(int(total.sum()), np.int64)
+        flat = np.full(int(total.sum()), self._symbols.lost_stack, np.int64)
         flat[starts] = self._process_frames(comm)
         inner = np.ones(len(flat), np.bool_)
         inner[starts] = False
+        inner[starts[lengths == 0] + 1] = False
         flat[inner] = frame
         return flat, starts, total, modes
 
@@ -208,13 +209,14 @@ class Namer:
 
 
 def _has_user_words(raw: RawSamples) -> Bool:
-    marked = np.flatnonzero(
-        (raw.words == np.uint64(CONTEXT_USER)) | (raw.words == np.uint64(GUEST_USER))
-    )
+    """Which stacks may hold user code, whose names depend on the process."""
+    user = np.flatnonzero(raw.words < np.uint64(1 << 63))
     has = np.zeros(len(raw.word_start), np.bool_)
-    if len(marked):
-        order = np.argsort(raw.word_start, kind="stable")
-        has[order[np.searchsorted(raw.word_start[order], marked, "right") - 1]] = True
+    # Stacks without words (their frame was damaged) begin nowhere.
+    there = np.flatnonzero(raw.word_count)
+    if len(user) and len(there):
+        order = there[np.argsort(raw.word_start[there])]
+        has[order[np.searchsorted(raw.word_start[order], user, "right") - 1]] = True
     return has
 
 
@@ -222,8 +224,8 @@ def _contexts(word: U64, owner: I64) -> tuple[Bool, Bool, Bool]:
     """Which words are markers, which addresses are user code, and which are exact.
 
     The words run from the outermost to the leaf, so an address's marker is the next one after it.
-    An address right before its marker is where the code was; the others are return addresses, which
-    may lie behind the end of the function that called.
+    An address right before its marker (or the leaf, without any) is where the code was; the others
+    are return addresses, which may lie behind the end of the function that called.
     """
     is_marker = word >= np.uint64(CONTEXT_MAX)
     index = np.arange(len(word))
@@ -234,7 +236,9 @@ def _contexts(word: U64, owner: I64) -> tuple[Bool, Bool, Bool]:
     is_user = (marker == np.uint64(CONTEXT_USER)) | (marker == np.uint64(GUEST_USER))
     # No marker at all (some imported chains): the upper half of addresses is the kernel's.
     is_user |= (marker == 0) & (word < np.uint64(1 << 63))
-    is_exact = same & (following == index + 1)
+    is_leaf = np.ones(len(word), np.bool_)
+    is_leaf[:-1] = owner[1:] != owner[:-1]
+    is_exact = np.where(same, following == index + 1, is_leaf)
     return is_marker, is_user, is_exact
 
 

@@ -14,6 +14,10 @@ from exhume.perf.symbols.table import NOWHERE, SymbolTable
 
 KERNEL_MODULE = "kernel"
 UNKNOWN_FRAME = Frame("[unknown]", "", FrameKind.UNKNOWN)
+UNKNOWN_KERNEL_FRAME = Frame("[unknown]", KERNEL_MODULE, FrameKind.UNKNOWN)
+"""Apart from the other: a stack that ends here is system time, one that ends there user time."""
+LOST_STACK_FRAME = Frame("[stack lost]", "", FrameKind.UNKNOWN)
+"""Instead of a stack whose addresses were in a damaged part of the log."""
 
 FindTable = Callable[[str], SymbolTable | None]
 
@@ -45,24 +49,22 @@ class Symbolizer:
         self.frames = frames
         self._find_table = find_table
         self._kernel = kernel
-        self._unknown = frames.number(UNKNOWN_FRAME)
-
-    @property
-    def unknown(self) -> int:
-        return self._unknown
+        self.unknown = frames.number(UNKNOWN_FRAME)
+        self.unknown_kernel = frames.number(UNKNOWN_KERNEL_FRAME)
+        self.lost_stack = frames.number(LOST_STACK_FRAME)
 
     def kernel(self, addresses: U64) -> I64:
         unique, inverse = np.unique(addresses, return_inverse=True)
         table = self._kernel
         if table is None or not len(table):
-            numbers = np.full(len(unique), self._unknown, np.int64)
+            numbers = np.full(len(unique), self.unknown_kernel, np.int64)
             return numbers[inverse]
         symbols = table.lookup(unique)
         named, back = np.unique(symbols, return_inverse=True)
         numbers = self.frames.numbers(
             Frame(table.name(index), table.module_name(index) or KERNEL_MODULE, FrameKind.KERNEL)
             if index >= 0
-            else UNKNOWN_FRAME
+            else UNKNOWN_KERNEL_FRAME
             for index in named.tolist()
         )
         return numbers[back][inverse]

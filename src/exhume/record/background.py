@@ -16,10 +16,12 @@ from exhume.record.aside import Aside
 from exhume.record.captures import Captures
 from exhume.record.head import Head
 from exhume.record.scan import file_key, run_scan, unpack_scan
+from exhume.sampler.cgroup_watch import NAMES as CGROUP_EVENTS
 from exhume.sampler.sampler import Drained
+from exhume.sampler.tracepoints import Tracepoint, run_read, unpack
 from exhume.store.headlog import FrameKind
 
-NAMES = ("scan", "kernel", "symbols")
+NAMES = ("scan", "kernel", "symbols", "tracepoints")
 SCAN_TIMEOUT_SECONDS = 120
 SYMBOLS_TIMEOUT_SECONDS = 60
 
@@ -34,6 +36,8 @@ class Background:
         self._asides: dict[str, Aside] = {}
         self.idle_ranges: U64 = np.empty((0, 2), np.uint64)
         """Addresses of the kernel's idle loop, ordered; empty until its symbols are read."""
+        self.on_tracepoints: Callable[[tuple[Tracepoint, ...]], None] = lambda _: None
+        """Called once with the formats of the cgroup tracepoints, empty where there are none."""
 
     def look_around(self, now_ns: int) -> None:
         """At the start of each head log: who is there, and what the kernel's functions are."""
@@ -41,6 +45,12 @@ class Background:
         self._start("scan", lambda: run_scan(host, now_ns), now_ns, SCAN_TIMEOUT_SECONDS)
         self._start(
             "kernel", lambda: captures.run_kernel(host, folder), now_ns, SCAN_TIMEOUT_SECONDS
+        )
+
+    def ask_for_tracepoints(self, now_ns: int) -> None:
+        host = self._host
+        self._start(
+            "tracepoints", lambda: run_read(host, CGROUP_EVENTS), now_ns, SCAN_TIMEOUT_SECONDS
         )
 
     def learn_files(self, drained: Drained) -> None:
@@ -65,6 +75,8 @@ class Background:
             del self._asides[name]
             if aside.problem:
                 self._problems[name] = aside.problem
+                if name == "tracepoints":
+                    self.on_tracepoints(())
                 continue
             self._problems.pop(name, None)
             self._take(name, result)
@@ -85,6 +97,8 @@ class Background:
             self._head.write_packed(FrameKind.STATE, started_ns, started_ns, payload)
             for file in to_capture:
                 self._captures.want(file)
+        elif name == "tracepoints":
+            self.on_tracepoints(unpack(result))
         elif name == "kernel":
             answer = json.loads(result)
             if "problem" in answer:

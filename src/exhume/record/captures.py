@@ -21,6 +21,7 @@ from exhume.store.symbols import kernel_key
 MAX_TRIES = 20
 """A crash-looper that is gone before we look gets as many chances; then it stays module+offset."""
 BATCH = 64
+MAX_KNOWN = 50_000
 CACHE_BYTES = 256 << 20
 
 
@@ -34,14 +35,22 @@ class Captures:
     """Files that could not be read yet: mapped again, they are tried again."""
 
     def want(self, file: MappedFile, hash_: int | None = None) -> None:
-        if not file.key or file.key in self._done or file.key in self._waiting:
+        if not file.key or file.key in self._done:
             return
         if path_of(self.folder, file.key).exists():
             self._done.add(file.key)
             return
-        self._waiting[file.key] = file
+        if len(self._done) + len(self._tries) + len(self._missing_hashes) > MAX_KNOWN:
+            self._forget()
+        self._waiting.setdefault(file.key, file)
         if hash_ is not None:
             self._missing_hashes[hash_] = (file.key, file.build_id or b"", file.path)
+
+    def _forget(self) -> None:
+        """Programs that unpack a new library at each start would make these grow for ever."""
+        self._done.clear()
+        self._tries.clear()
+        self._missing_hashes.clear()
 
     def seen_again(self, mappings: Mappings) -> None:
         """Another process maps a file that we failed to read: a new chance."""

@@ -2,7 +2,7 @@
 
     python -m exhume.record.close DATA --live NAME --keep-seconds S --max-bytes B --pinned-bytes B
 
-Turns every head log but the live one into a segment, then lets retention do its work.
+Turns every head log older than the live one into a segment, then lets retention do its work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from exhume.host import Host
 from exhume.record.aside import die_with
 from exhume.store import retention
 from exhume.store.assemble import assemble
-from exhume.store.headlog import FrameKind, HeadFile
+from exhume.store.headlog import SUFFIX, FrameKind, HeadFile
 from exhume.store.heads import head_files
 from exhume.store.layout import heads_path, symbols_path
 from exhume.store.symbols import SymbolStore
@@ -34,7 +34,7 @@ def close_heads(root: Path, live: str, host: Host) -> list[str]:
     """Closes what can be closed; returns what went wrong, a line each."""
     problems = []
     for path in head_files(root):
-        if path.name == live:
+        if not _is_older(path.name, live):
             continue
         try:
             _close_with_room(root, path, host)
@@ -48,6 +48,16 @@ def close_heads(root: Path, live: str, host: Host) -> list[str]:
             what = error.what if isinstance(error, ExhumeError) else repr(error)
             problems.append(f"{path.name}: {what}")
     return problems
+
+
+def _is_older(name: str, live: str) -> bool:
+    """By the machine's own clock. The recorder may have begun yet another log since it told us."""
+    try:
+        _, boot, began_ms = name.removesuffix(SUFFIX).rsplit("-", 2)
+        _, live_boot, live_began_ms = live.removesuffix(SUFFIX).rsplit("-", 2)
+        return boot != live_boot or int(began_ms) < int(live_began_ms)
+    except ValueError:
+        return name != live
 
 
 def _close_with_room(root: Path, path: Path, host: Host) -> None:

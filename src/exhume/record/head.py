@@ -38,21 +38,45 @@ class Head:
     def rotate(self, pair: ClockPair, stretch: Stretch) -> None:
         """Start a file that can be read by itself; where none can be made, keep the old one."""
         name = segment_name(pair.wall_ns, self._origin.boot_id, pair.monotonic_ns) + SUFFIX
-        try:
-            writer = HeadWriter(self._folder / name)
-        except OSError as error:
-            if self._writer is not None and error.errno in _NO_ROOM:
-                return
-            raise ExhumeError(
-                f"cannot write to {self._folder}: {error.strerror}",
-                todo="give --data a directory on a local disk that you may write to",
-                exit_code=EXIT_PERMISSION,
-            ) from error
+        for tries_left in (2, 1, 0):
+            try:
+                writer = self._begin(self._folder / name, pair, stretch)
+                break
+            except OSError as error:
+                if error.errno in _NO_ROOM:
+                    if tries_left and self._make_room(1 << 20):
+                        continue
+                    if self._writer is not None:
+                        return
+                raise ExhumeError(
+                    f"cannot write to {self._folder}: {error.strerror}",
+                    todo="give --data a directory on a local disk that you may write to",
+                    exit_code=EXIT_PERMISSION,
+                ) from error
         self.close()
         self._writer = writer
-        self._write_value(FrameKind.ORIGIN, pair.monotonic_ns, asdict(self._origin))
-        self.write_pair(pair)
-        self.write_stretch(stretch)
+        self.written_bytes += writer.size_bytes
+
+    def _begin(self, path: Path, pair: ClockPair, stretch: Stretch) -> HeadWriter:
+        """A log without the first frames could never be read, so with them or not at all."""
+        try:
+            writer = HeadWriter(path)
+            try:
+                for kind, time_ns, values in (
+                    (FrameKind.ORIGIN, pair.monotonic_ns, asdict(self._origin)),
+                    (FrameKind.CLOCK, pair.monotonic_ns, asdict(pair)),
+                    (FrameKind.STRETCH, stretch.start_ns, asdict(stretch)),
+                ):
+                    writer.write(kind, time_ns, time_ns, Columns({}, values))
+            except OSError:
+                writer.close()
+                raise
+        except FileExistsError:
+            raise
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+        return writer
 
     def write_pair(self, pair: ClockPair) -> None:
         self._write_value(FrameKind.CLOCK, pair.monotonic_ns, asdict(pair))

@@ -16,6 +16,8 @@ from exhume.model.event import Event
 from exhume.model.reading import Reading
 from exhume.model.status import SourceState
 
+SLACK_NS = 500_000_000
+
 Problems = dict[str, SourceState]
 """By the source's name."""
 
@@ -89,7 +91,9 @@ class Lanes:
         return lane
 
     def collect(self, now_ns: int) -> list[tuple[str, Collected]]:
-        due = [s for s in self._sources if s.due_ns <= now_ns and s.name not in self._given]
+        # Half a second early is due: ticks close to the grid fall now before, now behind it.
+        soon = now_ns + SLACK_NS
+        due = [s for s in self._sources if s.due_ns <= soon and s.name not in self._given]
         for source in due:
             # On the grid, not after the last one: a late reading does not shift the next.
             source.due_ns = max(now_ns, source.due_ns) + source.every_ns

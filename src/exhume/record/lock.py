@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from exhume.errors import EXIT_PERMISSION, ExhumeError
@@ -11,6 +13,10 @@ from exhume.errors import EXIT_PERMISSION, ExhumeError
 
 def lock_path(data: Path) -> Path:
     return data / "lock"
+
+
+_TRIES = 5
+_PAUSE_SECONDS = 0.02
 
 
 def acquire(data: Path) -> int:
@@ -24,26 +30,39 @@ def acquire(data: Path) -> int:
             todo="run as root, or give --data a directory that you may write to",
             exit_code=EXIT_PERMISSION,
         ) from error
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _lock(fd):
         owner = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
         os.close(fd)
         raise ExhumeError(
             f"another recorder (pid {owner or 'unknown'}) writes to {data}",
             todo="look at it with `exhume status`, stop it, or give --data another directory",
             exit_code=EXIT_PERMISSION,
-        ) from None
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        )
+    with suppress(OSError):  # on a full disk the lock holds without saying whose it is
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
     return fd
 
 
+def _lock(fd: int) -> bool:
+    """More than one try: who only asks for the holder has the lock himself for an instant."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            time.sleep(_PAUSE_SECONDS)
+    return False
+
+
 def holder(data: Path) -> int | None:
-    """The pid of the recorder that runs on this directory; None where none does."""
+    """The pid of the recorder that runs on this directory (0: not known); None where none does.
+
+    OSError where that can't be told.
+    """
     try:
         fd = os.open(lock_path(data), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)

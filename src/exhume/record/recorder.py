@@ -23,14 +23,17 @@ from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS
 from exhume.record import sources
 from exhume.record.background import Background
 from exhume.record.budget import Governor, own_cost
+from exhume.record.cgroup_births import CgroupBirths
 from exhume.record.clocks import Clocks
 from exhume.record.head import Head
+from exhume.record.kmsg_place import KmsgPlace
 from exhume.record.lanes import Lanes, Problems
 from exhume.record.liveness import Liveness
 from exhume.record.scan import file_key, read_cgroup
 from exhume.record.sources import Context
 from exhume.sampler.kernel_clock import KernelClock
 from exhume.sampler.sampler import Drained, Sampler
+from exhume.sampler.tracepoints import Tracepoint
 from exhume.sources.cpu import online_cores
 from exhume.store.headlog import FrameKind
 from exhume.store.layout import symbols_path
@@ -61,7 +64,6 @@ class Options:
     trust_user_kmsg: bool = False
     follow: tuple[Path, ...] = ()
     extra_signatures: tuple[Signature, ...] = ()
-    kmsg_from: int = 0
 
 
 @dataclass
@@ -91,6 +93,8 @@ class Recorder:
         sampler: Sampler | None,
         clock: KernelClock,
         on_rotate: Callable[[str], None],
+        births: CgroupBirths | None = None,
+        kmsg_place: KmsgPlace | None = None,
     ) -> None:
         """`on_rotate` gets the name of the new head log: all older ones are ready to be closed."""
         self._host = host
@@ -105,13 +109,15 @@ class Recorder:
         """What does not work right now, by source: for `exhume status`."""
         context = Context(
             host, lambda: self.clocks.pair, lambda: self._hot_pids,
-            options.trust_user_kmsg, options.follow, options.extra_signatures, options.kmsg_from,
+            options.trust_user_kmsg, options.follow, options.extra_signatures, kmsg_place,
         )  # fmt: skip
         self._fast = Lanes(sources.fast(context), PATIENCE_SECONDS)
         self._slow = Lanes(sources.slow(context), 0)
         self._hot_pids: list[int] = []
         folder = symbols_path(options.data)
         self.background = Background(host, head, folder, self.problems)
+        self._births = births
+        self._kmsg_place = kmsg_place
         self._epoch = 0
         self._epoch_start = 0
         self._epoch_words = 0
@@ -136,6 +142,9 @@ class Recorder:
         # The events first, so that our own children are heard of.
         with suppress(ExhumeError, OSError):  # the source itself will say what is wrong
             self._mind_cores(online_cores(self._host), start)
+        if self._births is not None:
+            self.background.on_tracepoints = self._watch_cgroups
+            self.background.ask_for_tracepoints(start)
         self._rotate(start)
         self.tick(start)
         planned = start + TICK_NS
@@ -166,6 +175,8 @@ class Recorder:
         if now - self._last_end > 3 * TICK_NS:
             text = f"nothing was read for {(now - self._last_end) / 1e9:.1f} s"
             self._events.append(Event(self._last_end, "gap", "recorder", text))
+        if self._births is not None:
+            readings += self._births.tick(self._cores)
         readings += self._own_readings(lateness)
         tick = self._make_tick(drained, readings, now)
         self.head.write(
@@ -173,6 +184,8 @@ class Recorder:
         )
         self._events.clear()
         self._last_end = now
+        if self._kmsg_place is not None:
+            self._kmsg_place.save()
         if final:
             self.stop()
             return
@@ -240,6 +253,14 @@ class Recorder:
             deaf = self.sampler.cores if has_slept else silent
             self._watch(self.sampler, tuple(c for c in self.sampler.cores if c not in deaf))
             self._watch(self.sampler, self._cores)
+
+    def _watch_cgroups(self, points: tuple[Tracepoint, ...]) -> None:
+        if self._births is None:
+            return
+        if points:
+            self._births.use_tracepoints(points)
+        else:
+            self._births.use_inotify()
 
     def source_states(self) -> Problems:
         """Every source with its state: `ok`, or what is wrong with it."""
@@ -418,6 +439,8 @@ class Recorder:
 
     def stop(self) -> None:
         self.background.stop()
+        if self._births is not None:
+            self._births.close()
         self.head.close()
         if self.sampler is not None:
             self.sampler.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from exhume.host import Host, read_text
+from exhume.host import Host, read_bytes, read_text
 from exhume.model.arrays import U8
 from exhume.perf.asof import Statement
 from exhume.perf.records import COMM_BYTES, Comms, FileIdentity, Mappings
@@ -45,7 +45,8 @@ class MapLine:
     start: int
     end: int
     offset: int
-    device: str
+    device: tuple[int, int]
+    """Major and minor number."""
     inode: int
     path: str
 
@@ -74,7 +75,7 @@ def scan(host: Host) -> Scan:
     parents: list[tuple[int, int, int]] = []
     map_rows: list[tuple[int, int, int, int, int, int]] = []
     cgroups: dict[int, str] = {}
-    files: dict[tuple[str, int, str], FileEntry] = {}
+    files: dict[tuple[tuple[int, int], int, str], FileEntry] = {}
     to_capture: dict[str, MappedFile] = {}
     for pid in host.pids():
         now = host.clock.monotonic_ns()
@@ -92,8 +93,7 @@ def scan(host: Host) -> Scan:
             entry = files.get(known)
             if entry is None:
                 build_id = build_id_of(host, pid, line.path, line.start, line.end)
-                major, minor = (int(part, 16) for part in line.device.split(":"))
-                identity = FileIdentity(line.path, build_id or b"", (major, minor, line.inode, 0))
+                identity = FileIdentity(line.path, build_id or b"", (*line.device, line.inode, 0))
                 key = file_key(identity)
                 entry = files[known] = FileEntry(_hash(key, line.path), key, line.path)
                 if key:
@@ -135,17 +135,22 @@ def unpack_scan(result: bytes) -> tuple[int, list[MappedFile], bytes]:
 def parse_maps(text: str) -> list[MapLine]:
     """Executable mappings only. Other lines are passed over: the process may be hostile."""
     found = []
-    for line in text.splitlines():
+    # Not splitlines: of all it cuts at, the kernel escapes only the newline in a file's name.
+    for line in text.split("\n"):
         parts = line.split(maxsplit=5)
         if len(parts) < 5 or len(parts[1]) < 3 or parts[1][2] != "x":
             continue
         try:
             start, end = (int(part, 16) for part in parts[0].split("-"))
-            path = parts[5] if len(parts) > 5 else "//anon"
-            if path != "[vsyscall]":
-                found.append(MapLine(start, end, int(parts[2], 16), parts[3], int(parts[4]), path))
+            major, minor = (int(part, 16) for part in parts[3].split(":"))
+            offset, inode = int(parts[2], 16), int(parts[4])
         except ValueError:
             continue
+        path = parts[5] if len(parts) > 5 else "//anon"
+        numbers_fit = 0 <= start < end < 1 << 64 and 0 <= offset < 1 << 64
+        numbers_fit &= min(major, minor, inode) >= 0
+        if path != "[vsyscall]" and numbers_fit:
+            found.append(MapLine(start, end, offset, (major, minor), inode, path))
     return found
 
 
@@ -161,7 +166,7 @@ def read_cgroup(host: Host, pid: int) -> str | None:
 def parse_cgroup(text: str) -> str | None:
     """Of all hierarchies the one that says most: the first of CGROUP_ORDER that is not the root."""
     paths: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         _, _, rest = line.partition(":")
         controllers, colon, path = rest.partition(":")
         if colon:
@@ -176,7 +181,7 @@ def _parent_pid(process: Path) -> int | None:
     text = _text(process / "stat")
     # The name is in brackets and may itself hold brackets and spaces: the last one closes it.
     fields = text.rpartition(")")[2].split()
-    return int(fields[1]) if len(fields) > 1 else None
+    return int(fields[1]) if len(fields) > 1 and fields[1].isdecimal() else None
 
 
 def _threads(process: Path) -> list[tuple[int, bytes]]:
@@ -186,9 +191,12 @@ def _threads(process: Path) -> list[tuple[int, bytes]]:
         return []
     found = []
     for tid in tids:
-        text = _text(process / "task" / tid / "comm")
-        if text:
-            found.append((int(tid), text.removesuffix("\n").encode()[: COMM_BYTES - 1]))
+        try:
+            name = read_bytes(process / "task" / tid / "comm")
+        except OSError:
+            continue
+        if name and tid.isdecimal():
+            found.append((int(tid), name.removesuffix(b"\n")[: COMM_BYTES - 1]))
     return found
 
 

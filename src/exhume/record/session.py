@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from exhume.errors import EXIT_PERMISSION, ExhumeError
 from exhume.host import Host
 from exhume.model.status import Missing
 from exhume.record import lock, permissions
+from exhume.record.cgroup_births import CgroupBirths
 from exhume.record.head import Head
+from exhume.record.kmsg_place import KmsgPlace
 from exhume.record.recorder import Options, Recorder, origin_of
 from exhume.record.report import Reporter, Retention
 from exhume.sampler.kernel_clock import KernelClock
@@ -43,10 +46,17 @@ def record(settings: Settings, host: Host, open_event: OpenEvent = perf_event_op
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     sampler, missing = open_sampler(settings, host, open_event)
     origin = origin_of(host)
-    head = Head(heads_path(data), origin, lambda need: retention.make_room(data, need) > 0)
+    head = Head(heads_path(data), origin, lambda need: make_room(data, head.name, need))
     closer = Closer(settings)
     recorder = Recorder(
-        host, settings.options, head, sampler, KernelClock(host.clock, open_event), closer.start
+        host,
+        settings.options,
+        head,
+        sampler,
+        KernelClock(host.clock, open_event),
+        closer.start,
+        CgroupBirths(host, open_event),
+        KmsgPlace.open(data, origin.boot_id),
     )
     reporter = Reporter(host, data, origin, settings.retention, missing)
 
@@ -75,6 +85,18 @@ def prepare(data: Path) -> None:
             todo="run as root, or give --data a directory that you may write to",
             exit_code=EXIT_PERMISSION,
         ) from error
+
+
+def make_room(data: Path, live: str, need_bytes: int) -> bool:
+    """On a full disk the oldest segments go; without any, the oldest log that waits to close."""
+    if retention.make_room(data, need_bytes):
+        return True
+    for path in sorted(heads_path(data).iterdir()):
+        if path.name != live:
+            with suppress(OSError):
+                path.unlink()
+                return True
+    return False
 
 
 def open_sampler(
@@ -106,26 +128,30 @@ class Closer:
             self._again = True
             return
         keep = self._settings.retention
-        self._process = subprocess.Popen(
-            [
-                sys.executable, "-m", "exhume.record.close", str(self._settings.options.data),
-                "--live", live, "--keep-seconds", str(keep.keep_ns / NS),
-                "--max-bytes", str(keep.max_bytes), "--pinned-bytes", str(keep.pinned_max_bytes),
-                "--recorder", str(os.getpid()),
-            ],
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )  # fmt: skip
+        command = [
+            sys.executable, "-m", "exhume.record.close", str(self._settings.options.data),
+            "--live", live, "--keep-seconds", str(keep.keep_ns / NS),
+            "--max-bytes", str(keep.max_bytes), "--pinned-bytes", str(keep.pinned_max_bytes),
+            "--recorder", str(os.getpid()),
+        ]  # fmt: skip
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+            )
+        except OSError:
+            self._again = True  # no process to be had right now
 
     def poll(self, recorder: Recorder) -> None:
-        if self._process is None or self._process.poll() is None:
-            return
-        _, error = self._process.communicate()
-        if self._process.returncode != 0:
-            recorder.problems["closer"] = error.decode("utf-8", "replace").strip()[-500:]
-        else:
-            recorder.problems.pop("closer", None)
-        self._process = None
+        if self._process is not None:
+            if self._process.poll() is None:
+                return
+            _, error = self._process.communicate()
+            if self._process.returncode != 0:
+                said = error.decode("utf-8", "replace").strip()[-500:]
+                recorder.problems["closer"] = said or f"ended by {self._process.returncode}"
+            else:
+                recorder.problems.pop("closer", None)
+            self._process = None
         if self._again:
             self._again = False
             self.start(self._live)

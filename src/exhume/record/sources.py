@@ -15,6 +15,7 @@ from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.container import Container
 from exhume.model.event import Event
 from exhume.model.reading import Reading
+from exhume.record.kmsg_place import KmsgPlace
 from exhume.record.lanes import Collect, Collected, Source
 from exhume.sources import (
     containers,
@@ -53,8 +54,8 @@ class Context:
     trust_user_kmsg: bool = False
     follow: Sequence[Path] = ()
     extra_signatures: tuple[Signature, ...] = ()
-    kmsg_from: int = 0
-    """Sequence number of the first kernel log record that is not stored yet."""
+    kmsg_place: KmsgPlace | None = None
+    """Up to where the kernel log is stored; None: nobody keeps that."""
 
 
 class _Module(Protocol):
@@ -120,7 +121,8 @@ def _processes(context: Context) -> Collect:
 
 
 def _kmsg(context: Context) -> Collect:
-    reader = kmsg.KmsgReader(context.host, context.trust_user_kmsg, context.kmsg_from)
+    place = context.kmsg_place
+    reader = kmsg.KmsgReader(context.host, context.trust_user_kmsg, place.next if place else 0)
     known = (*context.extra_signatures, *signatures.kernel_log())
 
     def collect() -> Collected | None:
@@ -140,6 +142,8 @@ def _kmsg(context: Context) -> Collect:
             now = context.host.clock.monotonic_ns()
             text = f"{batch.lost} kernel log records were overwritten before they were read"
             events += (Event(now, "log-lost", "kmsg", text, count=batch.lost),)
+        if place is not None:
+            place.next = reader.position
         return Collected(events=events)
 
     return collect

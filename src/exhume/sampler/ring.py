@@ -29,8 +29,9 @@ class Ring:
             try:
                 memory = mmap.mmap(fd, mmap.PAGESIZE + data_bytes)
                 break
-            except PermissionError:
-                if data_bytes <= SMALLEST_BYTES:
+            except OSError as error:
+                if not isinstance(error, PermissionError) or data_bytes <= SMALLEST_BYTES:
+                    os.close(fd)
                     raise
                 data_bytes //= 2
         # The mapping lives as long as the mmap object; a ctypes view would keep it from closing.

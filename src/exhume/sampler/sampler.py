@@ -108,8 +108,8 @@ class Sampler:
                 self._open(self.offer.sideband, -1, core), core, SIDEBAND_BYTES
             )
         except OSError as error:
+            self._drop(core)
             if error.errno in (errno.ENODEV, errno.ENXIO, errno.EINVAL):
-                self._drop(core)
                 return False
             raise
         # The side band first: a sample should not be of a process that we never heard of.

@@ -45,7 +45,7 @@ RECORDED = re.compile(
     r"|suspend|resume|admin_|missing_|missed_tx|timedout|lost_interrupt|invalid_state|malformed"
     r"|bad_(?:tx_|rx_)?(?:req_id|desc)|empty_rx_ring|_alloc_fail|refil_partial|unmask_interrupt"
     r"|queue_(?:\d+_tx_queue_)?(?:stop|wake)|tx_queue_(?:stop|wake)|_xdp_drop"
-    r"|(?:^|_)drop(?:s|ped)?(?:$|_)|discard|out_of_buffer|no_buf|_err(?:or)?s?$|recover"
+    r"|(?:^|_)drop(?:s|ped)?(?:$|_)|discard|overrun|out_of_buffer|no_buf|_err(?:or)?s?$|recover"
 )
 GAUGES = re.compile(r"allowance_available|pending")
 

@@ -92,6 +92,11 @@ class KmsgReader:
                 records.append(record)
         return KmsgBatch(tuple(records), lost, broken, has_more=True)
 
+    @property
+    def position(self) -> int:
+        """Sequence number of the first record not yet read."""
+        return max(self._last_seen + 1, self.next_sequence)
+
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)

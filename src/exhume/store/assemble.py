@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,14 +22,16 @@ from exhume.model.segment import Origin, SegmentData
 from exhume.model.series import MISSING, Block
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
 from exhume.perf.births import exec_events, exit_events
-from exhume.perf.history import History, SideBand
+from exhume.perf.history import BEFORE_ALL, History, SideBand
 from exhume.perf.naming import MappedCode, Namer, RawSamples
-from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, concat
+from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, concat
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.store.headlog import FrameInfo, FrameKind, HeadFile
 from exhume.store.rollups import weights_ns
 from exhume.store.symbols import SymbolStore
 from exhume.store.ticks import State, Tick, decode_state, decode_tick
+
+Table = TypeVar("Table", Comms, Statement)
 
 
 class _Cgroups:
@@ -133,19 +136,26 @@ class Assembler:
             self._files.update((file.hash, MappedCode(file.key, file.path)) for file in item.files)
         for tick in ticks:
             self._cgroups.learn_ids(dict(tick.cgroup_names))
+            # Read at the end of the second, of a process that may have been forked within it: said
+            # of an earlier time, what its parent had would override it.
+            forks = tick.forks
+            new = forks.pid == forks.tid
+            born = dict(zip(forks.pid[new].tolist(), forks.time[new].tolist(), strict=True))
             cgroup_rows += [
-                (tick.start_ns, pid, self._cgroups.number(path))
+                (max(tick.start_ns, born.get(pid, 0)), pid, self._cgroups.number(path))
                 for pid, path in tick.pid_cgroups.items()
             ]
         for state in states:
-            at = int(state.parent_pid.time.min(initial=0))
-            cgroup_rows += [
-                (at, pid, self._cgroups.number(path)) for pid, path in state.pid_cgroups.items()
-            ]
+            scanned = state.parent_pid
+            at = dict(zip(scanned.key.tolist(), scanned.time.tolist(), strict=True))
+            for pid, path in state.pid_cgroups.items():
+                number = self._cgroups.number(path)
+                cgroup_rows += [(BEFORE_ALL, pid, number), (at.get(pid, 0), pid, number)]
         rows = np.array(cgroup_rows, np.int64).reshape(-1, 3)
-        parents = [state.parent_pid for state in states]
+        parents = [_since_ever(state.parent_pid, NOTHING_SAID) for state in states]
+        named = [_since_ever(state.comms, NO_COMMS) for state in states]
         side = SideBand(
-            comms=concat([item.comms for item in everything], NO_COMMS),
+            comms=concat([*named, *(tick.comms for tick in ticks)], NO_COMMS),
             forks=concat([t.forks for t in ticks], NO_FORKS),
             exits=concat([t.exits for t in ticks], NO_FORKS),
             mappings=concat([item.mappings for item in everything], NO_MAPPINGS),
@@ -219,6 +229,15 @@ class Assembler:
             blocks=tuple(builder.finish() for builder in self._blocks.values()),
             events=tuple(sorted(self._events, key=lambda event: event.time_ns)),
         )
+
+
+def _since_ever(scanned: Table, empty: Table) -> Table:
+    """What a scan found was mostly there before: it holds from the beginning, if nothing else does.
+
+    Without this the samples between the start of a log and the end of its scan are nobody's.
+    """
+    before = replace(scanned, time=np.full(len(scanned.time), BEFORE_ALL, np.int64))
+    return concat([before, scanned], empty)
 
 
 class _BlockBuilder:

@@ -74,7 +74,11 @@ class HeadWriter:
         )
         self._compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL)
         self.size_bytes = 0
-        self._append(_FILE_HEADER.pack(_FILE_MAGIC, VERSION, 0))
+        try:
+            self._append(_FILE_HEADER.pack(_FILE_MAGIC, VERSION, 0))
+        except OSError:
+            self.close()
+            raise
 
     def write(self, kind: FrameKind, start_ns: int, end_ns: int, columns: Columns) -> int:
         """Append one frame; how many bytes it took."""

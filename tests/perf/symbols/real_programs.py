@@ -63,11 +63,11 @@ def running(*command: str | Path, cwd: Path | None = None) -> Iterator[int]:
             process.kill()
 
 
-def text_mapping(pid: int, name: str) -> tuple[int, int, str]:
-    """Start, end and path of the executable mapping whose path contains the name."""
+def text_mapping(pid: int, name: str) -> tuple[int, int, str, int]:
+    """Start, end, path and file offset of the executable mapping whose path has the name."""
     for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
         fields = line.split(None, 5)
         if "x" in fields[1] and len(fields) == 6 and name in fields[5]:
             start, end = (int(word, 16) for word in fields[0].split("-"))
-            return start, end, fields[5]
+            return start, end, fields[5], int(fields[2], 16)
     raise AssertionError(f"process {pid} has no executable mapping of {name}")

@@ -102,9 +102,7 @@ def test_names_from_many_pieces_stay_with_their_addresses() -> None:
 
 @given(
     st.lists(
-        st.tuples(
-            st.integers(0, 2000), st.integers(0, 300), st.text(min_size=1, max_size=5)
-        ),
+        st.tuples(st.integers(0, 2000), st.integers(0, 300), st.text(min_size=1, max_size=5)),
         max_size=60,
     )
 )

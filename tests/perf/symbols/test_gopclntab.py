@@ -146,7 +146,7 @@ def test_since_go_1_26_the_module_data_says_where_the_code_starts() -> None:
 def test_a_real_stripped_program_has_the_names_of_the_whole_one(tmp_path: Path, mode: str) -> None:
     source = tmp_path / "main.go"
     source.write_text(
-        "package main\nimport \"os\"\n//go:noinline\nfunc spin(n int) int { return n * n }\n"
+        'package main\nimport "os"\n//go:noinline\nfunc spin(n int) int { return n * n }\n'
         "func main() { os.Exit(spin(len(os.Args))) }\n"
     )
     env = {**os.environ, "GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off"}

@@ -44,7 +44,9 @@ def test_a_long_entry_covers_many_older_ones() -> None:
 
 
 def test_garbage_lines_are_skipped_and_counted() -> None:
-    found = parse(b"1000 10 good\nnonsense\n\n12 xyz bad\nffffffffffffffff 10 wraps\n0x2000 0x8 ok\n")
+    found = parse(
+        b"1000 10 good\nnonsense\n\n12 xyz bad\nffffffffffffffff 10 wraps\n0x2000 0x8 ok\n"
+    )
     assert at(found, 0x1000) == "good"
     assert at(found, 0x2000) == "ok"
     assert found.skipped_count == 3
@@ -74,8 +76,7 @@ def test_an_entry_counts_exactly_until_a_later_one_overlaps_it(rows: list[tuple[
         current = [
             f"n{i}"
             for i, (a, s) in enumerate(rows)
-            if a <= address < a + s
-            and not any(b < a + s and a < b + t for b, t in rows[i + 1 :])
+            if a <= address < a + s and not any(b < a + s and a < b + t for b, t in rows[i + 1 :])
         ]
         assert at(found, address) == (current[0] if current else None)
 
@@ -152,9 +153,7 @@ def test_a_map_that_is_a_link_or_a_fifo_is_refused_at_once(tmp_path: Path) -> No
     assert "not a regular file" in found.reason
 
 
-def test_of_an_overlong_map_the_end_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_an_overlong_map_the_end_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perfmap, "_MAX_FILE_BYTES", 40)
     made = MadeProc(tmp_path, os.getuid())
     made.map.write_text("1000 10 first\n2000 10 second\n3000 10 third_and_last\n")

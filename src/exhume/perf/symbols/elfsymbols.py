@@ -155,11 +155,20 @@ def _with_names(rows: NDArray[np.void], blob: bytes, places: _Places, machine: i
 def name_ends(blob: bytes, name_start: I64) -> I64:
     """Where the NUL behind each name is; the end of the blob where there is none."""
     text: U8 = np.frombuffer(blob, np.uint8)
-    # In pieces: the comparison makes a byte a byte, and blobs have tens of MiB.
-    zeros = [
-        np.flatnonzero(text[at : at + _STRINGS_CHUNK_BYTES] == 0) + at
-        for at in range(0, len(blob), _STRINGS_CHUNK_BYTES)
-    ]
-    ends = np.concatenate([*zeros, np.array([len(blob)])])
-    found: I64 = ends[np.searchsorted(ends, name_start)].astype(np.int64)
+    order = np.argsort(name_start, kind="stable")
+    starts = name_start[order]
+    ends = np.full(len(starts), len(blob), np.int64)
+    done = 0
+    # In pieces: a list of all NULs of a table with tens of MiB would be larger than the table.
+    for at in range(0, len(blob), _STRINGS_CHUNK_BYTES):
+        until = at + _STRINGS_CHUNK_BYTES
+        if done == len(starts) or starts[done] >= until:
+            continue
+        zeros = np.flatnonzero(text[at:until] == 0) + at
+        if len(zeros):
+            known = int(np.searchsorted(starts, zeros[-1], "right"))
+            ends[done:known] = zeros[np.searchsorted(zeros, starts[done:known])]
+            done = known
+    found = np.empty_like(ends)
+    found[order] = ends
     return found

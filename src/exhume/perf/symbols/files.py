@@ -100,18 +100,21 @@ def _opened(opener: Callable[[int], int]) -> Iterator[OpenFile]:
 
 def _open_below(root_fd: int, path: str, flags: int) -> int:
     try:
-        return _openat2(root_fd, path, flags)
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        name = b"\0"
+    if b"\0" in name:
+        raise OSError(errno.EINVAL, "no name a file could have", path)
+    try:
+        return _openat2(root_fd, name, flags)
     except OSError as error:
         if error.errno not in _NO_OPENAT2:
             raise
     return _walk(root_fd, path, flags)
 
 
-def _openat2(root_fd: int, path: str, flags: int) -> int:
+def _openat2(root_fd: int, name: bytes, flags: int) -> int:
     how = _OpenHow(flags, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
-    name = os.fsencode(path)
-    if b"\0" in name:
-        raise OSError(errno.EINVAL, "a NUL in the path")
     for _ in range(4):  # EAGAIN: something was renamed while `..` was being followed
         fd = _libc().syscall(
             ctypes.c_long(_SYS_OPENAT2),
@@ -125,7 +128,7 @@ def _openat2(root_fd: int, path: str, flags: int) -> int:
         code = ctypes.get_errno()
         if code != errno.EAGAIN:
             break
-    raise OSError(code, os.strerror(code), path)
+    raise OSError(code, os.strerror(code), os.fsdecode(name))
 
 
 def _libc() -> ctypes.CDLL:

@@ -13,17 +13,17 @@ import numpy as np
 
 from exhume.errors import ParseError
 from exhume.model.arrays import I64, U8, U64
-from exhume.perf.symbols.build import GLOBAL, MAX_SYMBOLS, Symbols
+from exhume.perf.symbols.build import GLOBAL, MAX_NAMES_BYTES, MAX_SYMBOLS, Symbols
 from exhume.perf.symbols.elf import PCLNTAB_SECTIONS, Elf
 from exhume.perf.symbols.elfsymbols import name_ends
-from exhume.perf.symbols.image import Image
+from exhume.perf.symbols.image import BytesImage, Image
 
 GO_1_2, GO_1_16, GO_1_18, GO_1_20 = 0xFFFFFFFB, 0xFFFFFFFA, 0xFFFFFFF0, 0xFFFFFFF1
 _MAGICS = (GO_1_2, GO_1_16, GO_1_18, GO_1_20)
 _GO_SECTIONS = (".go.buildinfo", ".note.go.buildid")
 _MAX_TABLE_BYTES = 256 << 20
 _SEARCH_BYTES = 128 << 20
-_CHUNK_BYTES = 1 << 22
+_CHUNK_BYTES = 1 << 20
 _MAX_CANDIDATES = 64
 _MAX_RELOCATIONS_BYTES = 64 << 20
 # pcHeader.textStart, and runtime.moduledata.text behind a pointer, six slices and three words.
@@ -33,17 +33,31 @@ _MODULE_TEXT_AT = (1 + 6 * 3 + 3) * 8
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    version: int
     byte_order: str
-    pointer_bytes: int
     count: int
     text_start: int
     """Added to each pc; those of Go before 1.18 are whole addresses already."""
     names_at: int
+    names_bytes: int
     functions_at: int
-    """Where the pairs are; the offsets in them count from here (from 0 before 1.16)."""
+    """Where the pairs are."""
     records_base: int
-    pair_code: str
+    """What the offsets in the pairs count from."""
+    word: str
+    """What the pairs are made of, as numpy spells it: `u8`, and `u4` since Go 1.18."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The table within its file, read piece by piece: of its tens of MiB we need a third."""
+
+    image: Image
+    offset: int
+    size_bytes: int
+
+    def read(self, at: int, length: int) -> bytes:
+        length = min(length, self.size_bytes - at)
+        return self.image.read(self.offset + at, length) if at >= 0 and length > 0 else b""
 
 
 def read(image: Image, elf: Elf, path: str) -> Symbols | None:
@@ -56,69 +70,77 @@ def read(image: Image, elf: Elf, path: str) -> Symbols | None:
     else:
         # Section headers are gone (sstrip, packers), or a C linker merged the section into
         # .data.rel.ro (cgo with -buildmode=pie): the magic gives the table away.
-        offset, length = _search(image, elf), _MAX_TABLE_BYTES
+        offset, length = _search(image, elf), image.size_bytes
         if offset < 0:
             return None
-    table = image.read(offset, min(length, _MAX_TABLE_BYTES))
-    return parse(table, path, text_start=_text_start(image, elf, offset))
+    table = _Table(image, offset, min(length, _MAX_TABLE_BYTES))
+    return _read(table, path, _text_start(image, elf, offset))
 
 
 def parse(table: bytes, path: str, text_start: int = 0) -> Symbols:
     """`text_start` counts where the table itself says 0: position-independent programs."""
+    return _read(_Table(BytesImage(table), 0, len(table)), path, text_start)
+
+
+def _read(table: _Table, path: str, text_start: int) -> Symbols:
     layout = _layout(table, path, text_start)
-    if layout.names_at > len(table):
-        raise ParseError(path, f"offset {layout.names_at} of pclntab", "names inside the table")
-    pairs = _words(table, layout.functions_at, 2 * layout.count + 1, layout, layout.pair_code, path)
-    pc, record = pairs[:-1:2], pairs[1::2].astype(np.int64) + layout.records_base
-    pc = pc + np.uint64(layout.text_start)
-    last_end = pairs[-1:] + np.uint64(layout.text_start)
+    word = np.dtype(layout.byte_order + layout.word)
+    wanted = (2 * layout.count + 1) * word.itemsize
+    data = table.read(layout.functions_at, wanted)
+    if len(data) < wanted:
+        where = f"offset {layout.functions_at} of pclntab"
+        raise ParseError(path, where, f"{layout.count} functions")
+    pairs: U64 = np.frombuffer(data, word).astype(np.uint64)
+    pc = pairs[::2] + np.uint64(layout.text_start)
+    pc, ends = pc[:-1], pc[1:]
+    record = pairs[1::2].astype(np.int64) + layout.records_base
     # The record repeats the entry (a pointer, or 4 bytes since 1.18); the name's offset follows.
-    name_field = record + (4 if layout.pair_code == "u4" else layout.pointer_bytes)
-    sound = (record >= 0) & (record < len(table)) & (name_field + 4 <= len(table))
-    name_start = np.full(len(record), -1, np.int64)
-    name_start[sound] = _u32_at(table, name_field[sound], layout.byte_order) + layout.names_at
-    ends = np.concatenate((pc[1:], last_end))
-    sound &= (name_start >= layout.names_at) & (name_start < len(table)) & (ends > pc)
+    name_start = _u32_at(table, record + word.itemsize, layout.byte_order)
+    blob = table.read(layout.names_at, layout.names_bytes)
+    sound = (record >= 0) & (name_start >= 0) & (name_start < len(blob)) & (ends > pc)
     if layout.count and not sound.any():
-        raise ParseError(path, f"offset {layout.functions_at} of pclntab", "one sound function")
-    return _symbols(table, pc[sound], ends[sound], name_start[sound])
-
-
-def _symbols(table: bytes, pc: U64, ends: U64, name_start: I64) -> Symbols:
+        where = f"offset {layout.functions_at} of pclntab"
+        raise ParseError(path, where, "one sound function")
+    pc, ends, name_start = pc[sound], ends[sound], name_start[sound]
     return Symbols(
         start=pc,
         size=ends - pc,
         limit=ends,
         rank=np.full(len(pc), GLOBAL, np.uint8),
         name_start=name_start,
-        name_end=name_ends(table, name_start),
-        blob=table,
+        name_end=name_ends(blob, name_start),
+        blob=blob,
     )
 
 
-def _layout(table: bytes, path: str, fallback_text_start: int) -> _Layout:
-    found = _identify(table[:8])
+def _layout(table: _Table, path: str, fallback_text_start: int) -> _Layout:
+    head = table.read(0, 8 + 8 * 8)
+    found = _identify(head)
     if found is None:
         raise ParseError(path, "offset 0 of pclntab", "a Go function table of a known version")
     version, byte_order, pointer = found
     code = byte_order + ("Q" if pointer == 8 else "I")
 
-    def word(index: int) -> int:
+    def field(index: int) -> int:
         at = 8 + index * pointer
-        if at + pointer > len(table):
+        if at + pointer > len(head):
             raise ParseError(path, f"offset {at} of pclntab", "the rest of the header")
-        return int(struct.unpack_from(code, table, at)[0])
+        return int(struct.unpack_from(code, head, at)[0])
 
-    count = word(0)
+    count = field(0)
     if count > MAX_SYMBOLS:
         raise ParseError(path, "offset 8 of pclntab", f"at most {MAX_SYMBOLS} functions")
-    pointer_code = f"u{pointer}"
-    common = (version, byte_order, pointer, count)
-    if version == GO_1_2:
-        return _Layout(*common, 0, 0, 8 + pointer, 0, pointer_code)
+    if version == GO_1_2:  # no tables of their own: every offset counts from the start
+        names = (0, MAX_NAMES_BYTES, 8 + pointer, 0)
+        return _Layout(byte_order, count, 0, *names, f"u{pointer}")
+    # Names, compilation units, files, pcs, functions: five offsets, after text_start since 1.18.
+    first = 2 if version == GO_1_16 else 3
+    names_at, units_at, functions_at = field(first), field(first + 1), field(first + 4)
+    length = units_at - names_at if units_at > names_at else MAX_NAMES_BYTES
+    places = (names_at, min(length, MAX_NAMES_BYTES), functions_at, min(functions_at, 1 << 62))
     if version == GO_1_16:
-        return _Layout(*common, 0, word(2), word(6), word(6), pointer_code)
-    return _Layout(*common, word(2) or fallback_text_start, word(3), word(7), word(7), "u4")
+        return _Layout(byte_order, count, 0, *places, f"u{pointer}")
+    return _Layout(byte_order, count, field(2) or fallback_text_start, *places, "u4")
 
 
 def _identify(head: bytes) -> tuple[int, str, int] | None:
@@ -132,17 +154,23 @@ def _identify(head: bytes) -> tuple[int, str, int] | None:
     return None
 
 
-def _words(table: bytes, at: int, count: int, layout: _Layout, code: str, path: str) -> U64:
-    dtype = np.dtype(layout.byte_order + code)
-    if at + count * dtype.itemsize > len(table):
-        raise ParseError(path, f"offset {at} of pclntab", f"{layout.count} functions")
-    return np.frombuffer(table, dtype, count, at).astype(np.uint64)
-
-
-def _u32_at(table: bytes, at: I64, byte_order: str) -> I64:
-    data: U8 = np.frombuffer(table, np.uint8)
-    four = np.stack([data[at + index] for index in range(4)], axis=1)
-    return np.ascontiguousarray(four).view(byte_order + "u4").reshape(-1).astype(np.int64)
+def _u32_at(table: _Table, at: I64, byte_order: str) -> I64:
+    """Four bytes from each of these places, -1 where the table has none."""
+    found = np.full(len(at), -1, np.int64)
+    order = np.argsort(at, kind="stable")
+    places = at[order]
+    done = int(np.searchsorted(places, 0))
+    while done < len(places) and places[done] < table.size_bytes:
+        begin = int(places[done])
+        data: U8 = np.frombuffer(table.read(begin, _CHUNK_BYTES), np.uint8)
+        known = max(int(np.searchsorted(places, begin + len(data) - 3)), done + 1)
+        if len(data) >= 4:
+            inside = places[done:known] - begin
+            four = np.stack([data[inside + index] for index in range(4)], axis=1)
+            words = np.ascontiguousarray(four).view(byte_order + "u4").reshape(-1)
+            found[order[done:known]] = words
+        done = known
+    return found
 
 
 def _search(image: Image, elf: Elf) -> int:
@@ -166,9 +194,8 @@ def _search(image: Image, elf: Elf) -> int:
 
 def _is_table(image: Image, offset: int) -> bool:
     """A whole header whose function count and table offset make sense."""
-    head = image.read(offset, 8 + 8 * 8)
     try:
-        layout = _layout(head, "", 0)
+        layout = _layout(_Table(image, offset, _MAX_TABLE_BYTES), "", 0)
     except ParseError:
         return False
     return layout.count > 0 and offset + layout.functions_at < image.size_bytes

@@ -1,0 +1,128 @@
+"""Births, removals and releases of cgroups, from the kernel's tracepoints.
+
+perf's own CGROUP records miss the v1 memory hierarchy and never report a removal. A removal
+without a release is a zombie, and here it still has its name.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exhume.model.arrays import U8
+from exhume.perf.attr import Attr, EventType, Flag, RecordType, SampleType
+from exhume.sampler.ring import Ring
+from exhume.sampler.syscall import OpenEvent, perf_event_open
+from exhume.sampler.tracepoints import Tracepoint
+
+NAMES = ("cgroup/cgroup_mkdir", "cgroup/cgroup_rmdir", "cgroup/cgroup_release")
+RING_BYTES = 256 << 10
+_IOC_SET_OUTPUT = 0x2405
+_HEADER = struct.Struct("<IHH")
+# After the header: pid and tid, time, then the length of the raw data and the data.
+_RAW = 8 + 8 + 8
+
+
+@dataclass(frozen=True, slots=True)
+class CgroupEvent:
+    what: str
+    """`mkdir`, `rmdir` or `release`."""
+    hierarchy: int
+    """As in the second column of /proc/cgroups; 0 is the unified one."""
+    id: int
+    path: str
+
+
+@dataclass
+class CgroupWatch:
+    tracepoints: tuple[Tracepoint, ...]
+    open_event: OpenEvent = perf_event_open
+    lost: int = 0
+    _rings: dict[int, tuple[Ring, list[int]]] = field(default_factory=dict)
+    _buffer: U8 = field(default_factory=lambda: np.empty(RING_BYTES, np.uint8))
+
+    def watch(self, cores: Iterable[int]) -> None:
+        wanted = set(cores)
+        for core in set(self._rings) - wanted:
+            self._drop(core)
+        for core in sorted(wanted - set(self._rings)):
+            self._add(core)
+
+    def _add(self, core: int) -> None:
+        first, *others = (self.open_event(_attr(point), -1, core) for point in self.tracepoints)
+        ring = Ring.map(first, core, RING_BYTES)
+        for fd in others:
+            fcntl.ioctl(fd, _IOC_SET_OUTPUT, first)
+        self._rings[core] = (ring, others)
+        ring.enable()
+        for fd in others:
+            fcntl.ioctl(fd, 0x2400, 0)
+
+    def _drop(self, core: int) -> None:
+        ring, others = self._rings.pop(core)
+        for fd in others:
+            os.close(fd)
+        ring.close()
+
+    def drain(self) -> list[CgroupEvent]:
+        found: list[CgroupEvent] = []
+        by_id = {point.id: point for point in self.tracepoints}
+        for ring, _ in self._rings.values():
+            size = ring.read(self._buffer)
+            for kind, record in _records(self._buffer[:size].tobytes()):
+                if kind == RecordType.SAMPLE:
+                    event = decode(record, by_id)
+                    if event is not None:
+                        found.append(event)
+                elif kind == RecordType.LOST and len(record) >= 24:
+                    self.lost += int.from_bytes(record[16:24], "little")
+        return found
+
+    def close(self) -> None:
+        for core in list(self._rings):
+            self._drop(core)
+
+
+def _attr(point: Tracepoint) -> Attr:
+    return Attr(
+        type=EventType.TRACEPOINT,
+        config=point.id,
+        sample_period=1,
+        sample_type=SampleType.TID | SampleType.TIME | SampleType.RAW,
+        flags=Flag.DISABLED | Flag.WATERMARK,
+        wakeup=1 << 30,
+    )
+
+
+def _records(data: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + _HEADER.size <= len(data):
+        kind, _, size = _HEADER.unpack_from(data, at)
+        if size < _HEADER.size or at + size > len(data):
+            return
+        yield kind, data[at : at + size]
+        at += size
+
+
+def decode(record: bytes, by_id: dict[int, Tracepoint]) -> CgroupEvent | None:
+    """A sample with raw data; None where it is not one of ours."""
+    raw = record[_RAW + 4 :]
+    if len(raw) < 8:
+        return None
+    point = by_id.get(int.from_bytes(raw[:2], "little"))
+    if point is None:
+        return None
+
+    def number(name: str) -> int:
+        offset, size = point.offsets[name]
+        return int.from_bytes(raw[offset : offset + size], "little")
+
+    place = number("path")
+    begin, length = place & 0xFFFF, place >> 16
+    path = raw[begin : begin + length].split(b"\0", 1)[0].decode("utf-8", "replace")
+    return CgroupEvent(point.name.rpartition("_")[2], number("root"), number("id"), path)
