@@ -72,8 +72,9 @@ class Plan:
     has_long_close: bool
 
 
-FULL = Plan(3, 6, 20, 11, 0.8, 2, has_long_close=True)
-QUICK = Plan(1, 4, 9, 7, 0.4, 2, has_long_close=False)
+# perf writes a new file every 5 s: a steady window holds a whole number of them.
+FULL = Plan(3, 5, 15, 9, 0.8, 2, has_long_close=True)
+QUICK = Plan(1, 3, 10, 6, 0.4, 1, has_long_close=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +104,12 @@ def _exhume(data: Path, plan: Plan, hz: float) -> list[str]:
 
 
 def segment_ending_in(seconds: float, now: float) -> int:
-    """Segments end at multiples of their length: the length of which one falls due just then."""
-    due = round(now + seconds)
-    return next((length for length in range(90, 3600) if due % length == 0), 60)
+    """Segments end at multiples of their length: one of which a multiple falls due just then."""
+    for late in (0, 1, -1, 2, -2):
+        for length in range(120, 3600):
+            if (round(now + seconds) + late) % length == 0:
+                return length
+    return round(seconds)
 
 
 def _perf(data: Path, _plan: Plan) -> list[str]:
@@ -213,7 +217,7 @@ class Watch(threading.Thread):
         pss = 0
         for pid, group in pids:
             with suppress(OSError, KeyError):  # gone meanwhile, or a zombie
-                role = self._role(pid)
+                role = self._role(pid, group)
                 if role != group:
                     spent = _spent_ns(pid)
                     self._groups.put(pid, role)
@@ -229,10 +233,12 @@ class Watch(threading.Thread):
             with suppress(OSError):
                 self.ring_bytes = _ring_bytes(self._main_pid)
 
-    def _role(self, pid: int) -> Role:
+    def _role(self, pid: int, before: Role) -> Role:
         if pid == self._main_pid:
             return "main"
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        if not command:  # a zombie: what it did is where it belongs
+            return before
         return "closer" if b"exhume.record.close" in command else "aside"
 
 
@@ -352,20 +358,21 @@ class Bench:
             for name in Groups.NAMES:
                 stack.callback(self.groups.end, name)
             load_before = self.groups.cpu_ns("load")
-            watch, recorder, log = None, None, data / "log"
+            watch, recorder, log, start_up_seconds = None, None, data / "log", 0.0
             if contender.command is not None:
                 # Its clean end is part of the turn; whatever goes wrong, the cgroup's end is sure.
                 recorder = self._start(contender.command(data, plan), "main", log)
                 watch = Watch(self.groups, recorder.pid)
                 cpu_start = watch.cpu_ns()
+                start_up_seconds = plan.start_up_seconds
                 watch.start()
                 stack.callback(watch.stop)
             start = time.monotonic()
-            load = self._load(pace, plan.start_up_seconds + plan.steady_seconds)
+            load = self._load(pace, start_up_seconds + plan.steady_seconds)
             pid = recorder.pid if recorder is not None else None
-            _sleep_until(start + plan.start_up_seconds, recorder, log)
+            _sleep_until(start + start_up_seconds, recorder, log)
             before = _snapshot(watch, pid)
-            _sleep_until(start + plan.start_up_seconds + plan.steady_seconds, recorder, log)
+            _sleep_until(start + start_up_seconds + plan.steady_seconds, recorder, log)
             after = _snapshot(watch, pid)
             done = _answer(load)
             load_end_ns = time.monotonic_ns()
@@ -605,6 +612,7 @@ ROWS: tuple[Row, ...] = (
         lambda c: c.slowdown_percent("syscalls", "cpu_seconds"), is_extra=True),
     Row("recorder RSS, steady", "MiB", _of("memory", lambda m: m.steady_bytes / MIB)),
     Row("recorder RSS, peak", "MiB", _of("memory", lambda m: m.peak_bytes["main"] / MIB)),
+    Row("its children RSS, peak", "MiB", _of("memory", lambda m: m.peak_bytes["aside"] / MIB)),
     Row("closer RSS, peak", "MiB", _of("closed", lambda c: c.peak_bytes / MIB)),
     Row("all processes RSS, worst instant", "MiB",
         _of("memory", lambda m: m.worst_rss_bytes / MIB), "≤ 120"),

@@ -45,7 +45,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 def answer(message: bytes, piece: int = 7) -> bytes:
-    """Settings, a ping, headers, the message in several DATA frames, one of them padded, trailers."""
+    """Settings, a ping, headers, the message in several frames, one of them padded, trailers."""
     data = b"\0" + struct.pack(">I", len(message)) + message
     frames = [frame(4, 0, 0, b""), frame(4, 1, 0, b""), frame(6, 0, 0, b"12345678")]
     frames.append(frame(1, 4, 1, b"\x88"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,5 @@ def test_a_message_cut_short_is_refused(data: bytes) -> None:
 
 @given(st.binary(max_size=200))
 def test_garbage_is_a_parse_error_or_well_formed(data: bytes) -> None:
-    try:
+    with contextlib.suppress(ParseError):
         assert sum(1 for _ in fields(data, "test")) <= len(data)
-    except ParseError:
-        pass

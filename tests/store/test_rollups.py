@@ -15,14 +15,8 @@ from exhume.model.arrays import I64
 from exhume.model.sample import Samples, Stretch
 from exhume.model.segment import SegmentData
 from exhume.store.memory import MemorySegment
-from exhume.store.rollups import (
-    MIN_FRAME_MS,
-    CoreRollUp,
-    FrameRollUp,
-    ProcessRollUp,
-    processes_of,
-    weights_ns,
-)
+from exhume.store.rollups import MIN_FRAME_MS, processes_of, weights_ns
+from exhume.store.summing import CoreRollUp, FrameRollUp, ProcessRollUp
 from tests.store.make import SECOND, START, busy_node, by_hand, jiffies, segments
 
 

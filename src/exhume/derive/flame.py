@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exhume.derive.stacks import level_starts, sum_up
+from exhume.derive.stacks import level_starts, outermost, sum_up
 from exhume.model.answers import FlameTree
 from exhume.model.arrays import I32, I64, Bool
 from exhume.model.stack import Frame, FrameKind, StackTree
@@ -41,6 +41,9 @@ class FrameTable:
         ]
         return np.array(numbers, np.int32)[place]
 
+    def __len__(self) -> int:
+        return len(self._numbers)
+
     def frames(self) -> tuple[Frame, ...]:
         return tuple(self._numbers)
 
@@ -53,6 +56,15 @@ def branches_of(tree: StackTree, own_ns: I64, starts: list[int], table: FrameTab
     parent = _renumbered(tree.parent, keep)
     frame = table.numbers(tree.frames, tree.frame[keep])
     return Branches(parent, frame, total[keep], own_ns[keep])
+
+
+def by_frame(branches: Branches, frames: int) -> tuple[I64, I64]:
+    """Inclusive and own time of each of so many frames of the table; recursion counts once."""
+    first = outermost(branches.parent, branches.frame)
+    first[0] = False  # the root is nobody's frame
+    inclusive = np.bincount(branches.frame[first], branches.total_ns[first], frames)
+    own = np.bincount(branches.frame[1:], branches.self_ns[1:], frames)
+    return inclusive.astype(np.int64), own.astype(np.int64)
 
 
 def joined(parts: Sequence[Branches]) -> Branches:

@@ -8,14 +8,15 @@ from exhume.model.stack import Frame, FrameKind, Mode
 
 IDLE_LOOP = frozenset(
     {
-        "acpi_idle_do_entry", "acpi_idle_enter", "acpi_processor_ffh_cstate_enter",
-        "acpi_safe_halt",
+        "acpi_idle_do_entry", "acpi_idle_enter", "acpi_idle_enter_bm", "acpi_idle_lpi_enter",
+        "acpi_processor_ffh_cstate_enter", "acpi_safe_halt",
         "amd_e400_idle", "arch_cpu_idle", "cpu_do_idle", "cpu_idle", "cpu_idle_poll",
-        "cpu_startup_entry", "cpuidle_enter", "cpuidle_enter_state", "default_idle",
-        "default_idle_call", "do_idle", "halt_idle", "intel_idle", "intel_idle_ibrs",
-        "intel_idle_irq", "intel_idle_xstate", "io_idle", "mwait_idle", "mwait_idle_with_hints",
-        "native_safe_halt", "poll_idle", "psci_enter_idle_state", "pv_native_safe_halt",
-        "tdx_halt", "tdx_safe_halt", "xen_hypercall_sched_op", "xen_safe_halt",
+        "cpu_startup_entry", "cpuidle_enter", "cpuidle_enter_state",
+        "default_enter_idle", "default_idle", "default_idle_call", "do_idle", "halt_idle",
+        "intel_idle", "intel_idle_ibrs", "intel_idle_irq", "intel_idle_xstate", "io_idle",
+        "mwait_idle", "mwait_idle_with_hints", "native_safe_halt", "poll_idle",
+        "psci_enter_idle_state", "pv_native_safe_halt", "tdx_halt", "tdx_safe_halt",
+        "xen_hypercall_sched_op", "xen_safe_halt",
     }
 )  # fmt: skip
 """A sample of the idle task is idle only if its leaf is one of these. Interrupt and softirq work on
@@ -31,7 +32,7 @@ _SOFTIRQ = frozenset(
 _IRQ = re.compile(
     r"^(asm_)?(sysvec_|common_interrupt|fred_|exc_nmi|do_IRQ$|ret_from_intr)|"
     r"^(__)?handle_irq|^handle_(edge|fasteoi|level|percpu)_irq|^__common_interrupt|"
-    r"^(el[01]_irq|el[01]t?_64_irq|el1_interrupt|el0_interrupt|gic_handle_irq|do_interrupt_handler)|"
+    r"^(el[01]_irq|el[01][th]?_64_irq|el[01]_interrupt|gic_handle_irq|do_interrupt_handler)|"
     r"^(smp_)?apic_timer_interrupt|^smp_call_function_interrupt|^reschedule_interrupt"
 )
 

@@ -56,9 +56,11 @@ class ClockMap:
         """Drift of wall against monotonic in each piece; 0 after the last pair and over a step."""
         slopes = np.zeros(len(self.pairs))
         for index, (a, b) in enumerate(pairwise(self.pairs)):
-            span = b.monotonic_ns - a.monotonic_ns
-            if span > 0 and not is_step(a, b):
-                slopes[index] = (b.offset_ns - a.offset_ns) / span
+            span, moved = b.monotonic_ns - a.monotonic_ns, b.offset_ns - a.offset_ns
+            # Of two pairs taken in quick succession jitter, not drift, is the larger part: as a
+            # slope it could make time stand still or run backwards.
+            if not is_step(a, b) and 2 * abs(moved) < span:
+                slopes[index] = moved / span
         return slopes
 
     def to_wall(self, monotonic_ns: I64) -> I64:
@@ -80,14 +82,13 @@ class ClockMap:
         """
         edges = [
             start_ns,
-            *(p.monotonic_ns for p in self.pairs[1:] if start_ns < p.monotonic_ns < end_ns),
+            *(p.monotonic_ns for p in self.pairs if start_ns < p.monotonic_ns < end_ns),
         ]
         found: list[tuple[int, int]] = []
         for begin, end in pairwise([*edges, end_ns]):
             offset = self.wall(begin) - begin
-            slope = float(
-                self._slopes[max(0, int(np.searchsorted(self._starts, begin, "right")) - 1)]
-            )
+            piece = int(np.searchsorted(self._starts, begin, "right")) - 1
+            slope = float(self._slopes[piece]) if piece >= 0 else 0.0
 
             def inverse(
                 wall_ns: int, begin: int = begin, offset: int = offset, slope: float = slope

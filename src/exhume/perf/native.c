@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABI = 1 };
+enum { ABI = 2 };
 
 enum {
     RECORD_SAMPLE = 9,
@@ -380,6 +380,183 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
         at += size;
     }
     n->consumed = at;
+}
+
+/* The prefix tree of addresses: stacks root first, one node for each distinct way to an address.
+ *
+ * Names are looked up once a node, and nodes are far fewer than words. A node is identified by its
+ * parent, its kind and its address; user addresses mean something in one address space only, so a
+ * stack that has any starts with a node for its space.
+ */
+enum { NODE_ROOT, NODE_SPACE, NODE_USER, NODE_KERNEL };
+
+typedef struct {
+    uint64_t *address;
+    uint32_t *parent;
+    int32_t *space;
+    uint16_t *depth;
+    uint8_t *kind;
+    uint32_t count, room;
+    uint32_t *slots; /* node number, 0 for empty: the root is never looked up */
+    uint64_t mask;
+    uint8_t *kinds; /* of one stack's words, while it is added */
+    uint64_t kinds_room;
+} xh_tree;
+
+void xh_tree_free(xh_tree *t) {
+    if (!t) return;
+    free(t->address), free(t->parent), free(t->space), free(t->depth), free(t->kind);
+    free(t->slots), free(t->kinds), free(t);
+}
+
+static int tree_room(xh_tree *t, uint32_t room) {
+    void *a = realloc(t->address, room * sizeof *t->address);
+    if (a) t->address = a;
+    void *p = realloc(t->parent, room * sizeof *t->parent);
+    if (p) t->parent = p;
+    void *s = realloc(t->space, room * sizeof *t->space);
+    if (s) t->space = s;
+    void *d = realloc(t->depth, room * sizeof *t->depth);
+    if (d) t->depth = d;
+    void *k = realloc(t->kind, room);
+    if (k) t->kind = k;
+    if (!a || !p || !s || !d || !k) return -1;
+    t->room = room;
+    return 0;
+}
+
+xh_tree *xh_tree_new(void) {
+    xh_tree *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    t->mask = (1u << 14) - 1;
+    t->slots = calloc(t->mask + 1, sizeof *t->slots);
+    if (!t->slots || tree_room(t, 1u << 12) != 0) {
+        xh_tree_free(t);
+        return NULL;
+    }
+    t->address[0] = 0, t->parent[0] = 0, t->space[0] = -1, t->depth[0] = 0, t->kind[0] = NODE_ROOT;
+    t->count = 1;
+    return t;
+}
+
+uint32_t xh_tree_count(const xh_tree *t) { return t->count; }
+
+static uint64_t node_hash(uint32_t parent, uint8_t kind, uint64_t address) {
+    uint64_t h = mix(((uint64_t)parent << 8) | kind, 0, 0xff51afd7ed558ccdu);
+    h = mix(h, address, 0xc4ceb9fe1a85ec53u);
+    return h ^ (h >> 32);
+}
+
+static int tree_grow(xh_tree *t) {
+    uint64_t mask = t->mask * 2 + 1;
+    uint32_t *slots = calloc(mask + 1, sizeof *slots);
+    if (!slots) return -1;
+    for (uint32_t node = 1; node < t->count; node++) {
+        uint64_t at = node_hash(t->parent[node], t->kind[node], t->address[node]) & mask;
+        while (slots[at]) at = (at + 1) & mask;
+        slots[at] = node;
+    }
+    free(t->slots);
+    t->slots = slots;
+    t->mask = mask;
+    return 0;
+}
+
+/* The child of a node, made if need be; 0 when out of memory. */
+static uint32_t tree_child(xh_tree *t, uint32_t parent, uint8_t kind, uint64_t address, int32_t space) {
+    uint64_t at = node_hash(parent, kind, address) & t->mask;
+    for (uint32_t node; (node = t->slots[at]); at = (at + 1) & t->mask)
+        if (t->parent[node] == parent && t->address[node] == address && t->kind[node] == kind) return node;
+    if (t->count == t->room && tree_room(t, t->room * 2) != 0) return 0;
+    uint32_t node = t->count++;
+    t->parent[node] = parent;
+    t->address[node] = address;
+    t->kind[node] = kind;
+    t->space[node] = space;
+    t->depth[node] = (uint16_t)(t->depth[parent] + 1);
+    t->slots[at] = node;
+    if ((uint64_t)t->count * 2 > t->mask && tree_grow(t) != 0) return 0;
+    return node;
+}
+
+/* What each word of a stack is (leaf first): 0 a marker, else a kind; the high bit: a return address.
+ *
+ * The first address after a marker is where the code was. The others are return addresses: they may
+ * lie behind the end of the function that called, so they are looked up one byte earlier.
+ */
+#define RETURN_ADDRESS 0x80
+static int word_kinds(const uint64_t *words, uint64_t n, uint8_t *kinds) {
+    int has_user = 0, kind = 0, is_exact = 1;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t word = words[i];
+        if (word >= (uint64_t)-4095) {
+            kind = (word == CONTEXT_USER || word == (uint64_t)-2560) ? NODE_USER : NODE_KERNEL;
+            is_exact = 1;
+            kinds[i] = 0;
+            continue;
+        }
+        /* No marker yet (some imported chains): the upper half of addresses is the kernel's. */
+        int own = kind ? kind : (word >> 63 ? NODE_KERNEL : NODE_USER);
+        has_user |= own == NODE_USER;
+        kinds[i] = (uint8_t)(own | (is_exact ? 0 : RETURN_ADDRESS));
+        is_exact = 0;
+    }
+    return has_user;
+}
+
+/* Add stacks (leaf first, as perf writes them); ends[i] is the node of the leaf of stack i.
+ *
+ * Stack i is words[start[i] .. start[i] + count[i]), seen in address space space[i]. Its node is the
+ * root for an empty one. Returns 0 when out of memory.
+ */
+int xh_tree_add(xh_tree *t, const uint64_t *words, const int64_t *start, const int64_t *count,
+                const int64_t *space, uint64_t n, uint32_t *ends) {
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t length = (uint64_t)count[i];
+        const uint64_t *stack = words + start[i];
+        if (length > t->kinds_room) {
+            uint8_t *kinds = realloc(t->kinds, length);
+            if (!kinds) return 0;
+            t->kinds = kinds;
+            t->kinds_room = length;
+        }
+        uint32_t node = 0;
+        if (word_kinds(stack, length, t->kinds)) {
+            node = tree_child(t, 0, NODE_SPACE, (uint64_t)space[i], (int32_t)space[i]);
+            if (!node) return 0;
+        }
+        for (uint64_t at = length; at-- > 0;) {
+            uint8_t kind = t->kinds[at] & 0x7f;
+            if (!kind) continue;
+            uint64_t address = stack[at] - (t->kinds[at] & RETURN_ADDRESS ? 1 : 0);
+            if (t->depth[node] == UINT16_MAX) break;
+            node = tree_child(t, node, kind, address, (int32_t)space[i]);
+            if (!node) return 0;
+        }
+        ends[i] = node;
+    }
+    return 1;
+}
+
+/* The children of nodes, one each, made if need be: children[i] is that of parent[i] at address[i].
+ * Nodes are of one kind and in no space: this tree is one of names. 0 when out of memory. */
+int xh_tree_children(xh_tree *t, const uint32_t *parent, const uint64_t *address, uint64_t n,
+                     uint32_t *children) {
+    for (uint64_t i = 0; i < n; i++) {
+        if (parent[i] >= t->count || t->depth[parent[i]] == UINT16_MAX) return 0;
+        children[i] = tree_child(t, parent[i], NODE_KERNEL, address[i], -1);
+        if (!children[i]) return 0;
+    }
+    return 1;
+}
+
+void xh_tree_copy(const xh_tree *t, uint32_t *parent, uint64_t *address, int32_t *space, uint16_t *depth,
+                  uint8_t *kind) {
+    memcpy(parent, t->parent, t->count * sizeof *parent);
+    memcpy(address, t->address, t->count * sizeof *address);
+    memcpy(space, t->space, t->count * sizeof *space);
+    memcpy(depth, t->depth, t->count * sizeof *depth);
+    memcpy(kind, t->kind, t->count);
 }
 
 /* Copy what the kernel wrote since the last call out of a ring, and give the space back.

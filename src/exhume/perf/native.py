@@ -14,7 +14,7 @@ import numpy as np
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I32, U8, U16, U32, U64
 
-ABI = 1
+ABI = 2
 STACK_SLOTS_LOG2 = 12
 
 
@@ -127,7 +127,7 @@ class Walked:
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
     folder = Path(__file__).parent
     for suffix in EXTENSION_SUFFIXES:
         path = folder / f"_native{suffix}"
@@ -152,6 +152,12 @@ def _library() -> ctypes.CDLL:
             None,
             [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer],
         ),
+        "xh_tree_new": (pointer, []),
+        "xh_tree_free": (None, [pointer]),
+        "xh_tree_count": (u32, [pointer]),
+        "xh_tree_add": (ctypes.c_int, [pointer, pointer, pointer, pointer, pointer, u64, pointer]),
+        "xh_tree_children": (ctypes.c_int, [pointer, pointer, pointer, u64, pointer]),
+        "xh_tree_copy": (None, [pointer] * 6),
         "xh_ring_read": (u64, [pointer, pointer, u64, pointer, u64]),
         "xh_ring_pending": (u64, [pointer]),
     }
@@ -167,7 +173,7 @@ class Walker:
 
     def __init__(self, layouts: Sequence[Layout], ids: Mapping[int, int] | None = None) -> None:
         """`ids` maps an event's id to the index of its layout, where there are several."""
-        self._library = _library()
+        self._library = library()
         self._layouts = (Layout * max(1, len(layouts)))(*layouts)
         ordered = sorted((ids or {}).items())
         self._ids = np.array([id_ for id_, _ in ordered], np.uint64)
@@ -224,8 +230,8 @@ class Walker:
 
 def ring_read(control: int, data: int, data_bytes: int, out: U8) -> int:
     """Move what waits in a ring at these addresses to the start of `out`; how many bytes."""
-    return int(_library().xh_ring_read(control, data, data_bytes, out.ctypes.data, len(out)))
+    return int(library().xh_ring_read(control, data, data_bytes, out.ctypes.data, len(out)))
 
 
 def ring_pending(control: int) -> int:
-    return int(_library().xh_ring_pending(control))
+    return int(library().xh_ring_pending(control))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 
 import numpy as np
 
 from exhume.model.arrays import I64, U64
 from exhume.model.stack import Frame, FrameKind
+from exhume.perf.symbols import kallsyms
 from exhume.perf.symbols.demangle import demangle_all
 from exhume.perf.symbols.table import NOWHERE, SymbolTable
 
@@ -49,45 +50,67 @@ class Symbolizer:
         self.frames = frames
         self._find_table = find_table
         self._kernel = kernel
+        self._known: dict[str, dict[int, int]] = {}
+        """Of each table the frames of the symbols seen so far; the kernel's is the empty name."""
         self.unknown = frames.number(UNKNOWN_FRAME)
         self.unknown_kernel = frames.number(UNKNOWN_KERNEL_FRAME)
         self.lost_stack = frames.number(LOST_STACK_FRAME)
 
+    def learn_kernel(self, symbols: Sequence[kallsyms.Ksymbol]) -> None:
+        """Code that appeared in the kernel since its table was read: BPF programs, trampolines."""
+        if self._kernel is not None and symbols:
+            self._kernel = kallsyms.with_extra(self._kernel, symbols)
+            self._known.pop("", None)  # its symbols are numbered anew
+
     def kernel(self, addresses: U64) -> I64:
-        unique, inverse = np.unique(addresses, return_inverse=True)
         table = self._kernel
         if table is None or not len(table):
-            numbers = np.full(len(unique), self.unknown_kernel, np.int64)
-            return numbers[inverse]
-        symbols = table.lookup(unique)
-        named, back = np.unique(symbols, return_inverse=True)
-        numbers = self.frames.numbers(
-            Frame(table.name(index), table.module_name(index) or KERNEL_MODULE, FrameKind.KERNEL)
-            if index >= 0
-            else UNKNOWN_KERNEL_FRAME
-            for index in named.tolist()
-        )
-        return numbers[back][inverse]
+            return np.full(len(addresses), self.unknown_kernel, np.int64)
+
+        def name(symbols: list[int]) -> I64:
+            return self.frames.numbers(
+                Frame(table.name(one), table.module_name(one) or KERNEL_MODULE, FrameKind.KERNEL)
+                for one in symbols
+            )
+
+        symbols = table.lookup(addresses)
+        numbers = np.full(len(addresses), self.unknown_kernel, np.int64)
+        has_name = symbols >= 0
+        numbers[has_name] = self._named("", symbols[has_name], name)
+        return numbers
 
     def user(self, key: str, path: str, offsets: U64) -> I64:
         """Frames of a file's code at these file offsets (for JIT code: absolute addresses)."""
-        unique, inverse = np.unique(offsets, return_inverse=True)
         module = PurePosixPath(path.removesuffix(" (deleted)")).name or path
         table = self._find_table(key)
-        symbols = np.full(len(unique), -1, np.int64)
-        where = unique
-        if table is not None:
-            where = table.vaddr_of_offset(unique)
-            where = np.where(where == NOWHERE, unique, where)
-            symbols = table.lookup(where)
-        known = np.unique(symbols[symbols >= 0])
-        names = demangle_all([table.name(index) for index in known.tolist()]) if table else []
-        by_symbol = self.frames.numbers(Frame(name, module, FrameKind.USER) for name in names)
-        numbers = np.empty(len(unique), np.int64)
+        if table is None:
+            return self._nameless(module, offsets)
+
+        def name(symbols: list[int]) -> I64:
+            names = demangle_all([table.name(one) for one in symbols])
+            return self.frames.numbers(Frame(name, module, FrameKind.USER) for name in names)
+
+        where = table.vaddr_of_offset(offsets)
+        where = np.where(where == NOWHERE, offsets, where)
+        symbols = table.lookup(where)
+        numbers = np.empty(len(offsets), np.int64)
         has_name = symbols >= 0
-        numbers[has_name] = by_symbol[np.searchsorted(known, symbols[has_name])]
-        numbers[~has_name] = self.frames.numbers(
+        numbers[has_name] = self._named(f"{key} {module}", symbols[has_name], name)
+        numbers[~has_name] = self._nameless(module, where[~has_name])
+        return numbers
+
+    def _named(self, table: str, symbols: I64, name: Callable[[list[int]], I64]) -> I64:
+        """Frames of symbols of a table; each is named once, however often it is asked for."""
+        known = self._known.setdefault(table, {})
+        unique, inverse = np.unique(symbols, return_inverse=True)
+        fresh = [one for one in unique.tolist() if one not in known]
+        known.update(zip(fresh, name(fresh).tolist(), strict=True))
+        return np.array([known[one] for one in unique.tolist()], np.int64)[inverse]
+
+    def _nameless(self, module: str, addresses: U64) -> I64:
+        unique, inverse = np.unique(addresses, return_inverse=True)
+        numbers = self.frames.numbers(
             Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)
-            for address in where[~has_name].tolist()
+            for address in unique.tolist()
         )
         return numbers[inverse]

@@ -1,68 +1,135 @@
-"""Grows the prefix tree of stacks, many paths at a time, level by level."""
+"""Prefix trees, grown in C: of addresses, as stacks come, and of the names they stand for."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import IntEnum
+
 import numpy as np
 
-from exhume.model.arrays import I64, U8
+from exhume.model.arrays import I32, I64, U8, U16, U32, U64
 from exhume.model.stack import Frame, StackTree
+from exhume.perf.native import library
 
-_FRAME_BITS = 32
+
+class NodeKind(IntEnum):
+    """As in native.c."""
+
+    ROOT = 0
+    SPACE = 1
+    USER = 2
+    KERNEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    parent: U32
+    address: U64
+    space: I32
+    depth: U16
+    kind: U8
+
+
+class _Tree:
+    """Owns the memory on the C side."""
+
+    def __init__(self) -> None:
+        self.library = library()
+        self.handle = self.library.xh_tree_new()
+        if not self.handle:
+            raise MemoryError("no memory for a tree of stacks")
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            self.library.xh_tree_free(self.handle)
+
+    def nodes(self) -> _Nodes:
+        size = int(self.library.xh_tree_count(self.handle))
+        parent, address = np.empty(size, np.uint32), np.empty(size, np.uint64)
+        space, depth = np.empty(size, np.int32), np.empty(size, np.uint16)
+        kind = np.empty(size, np.uint8)
+        arrays = (parent, address, space, depth, kind)
+        self.library.xh_tree_copy(self.handle, *(array.ctypes.data for array in arrays))
+        return _Nodes(parent, address, space, depth, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressTree:
+    """Stacks of addresses, root first; a parent comes before its children."""
+
+    parent: U32
+    address: U64
+    """Return addresses already one byte earlier, so that they lie in the function that called."""
+    space: I32
+    """The address space that a user address is of."""
+    depth: U16
+    kind: U8
+    ends: U32
+    """Of each stack given, the node of its leaf; 0 (the root) for an empty one."""
+
+
+def address_tree(words: U64, start: I64, count: I64, space: I64) -> AddressTree:
+    """Stack i is words[start[i] : start[i] + count[i]], leaf first, with perf's context markers."""
+    columns = [np.ascontiguousarray(column, np.int64) for column in (start, count, space)]
+    words = np.ascontiguousarray(words, np.uint64)
+    if len(start) and (
+        min(int(columns[0].min()), int(columns[1].min())) < 0
+        or int((columns[0] + columns[1]).max()) > len(words)
+    ):
+        raise ValueError("a stack reaches beyond the words")
+    tree = _Tree()
+    ends = np.empty(len(start), np.uint32)
+    pointers = [column.ctypes.data for column in columns]
+    if not tree.library.xh_tree_add(
+        tree.handle, words.ctypes.data, *pointers, len(start), ends.ctypes.data
+    ):
+        raise MemoryError("no memory for a tree of stacks")
+    nodes = tree.nodes()
+    return AddressTree(nodes.parent, nodes.address, nodes.space, nodes.depth, nodes.kind, ends)
 
 
 class TreeBuilder:
-    """Nodes get numbers as they come; `finish` renumbers them breadth first."""
+    """The tree of names. Nodes get numbers as they come; `finish` renumbers them breadth first."""
 
     def __init__(self) -> None:
-        self._parent: list[I64] = [np.array([-1], np.int64)]
-        self._frame: list[I64] = [np.array([0], np.int64)]
-        self._depth: list[I64] = [np.array([0], np.int64)]
-        self._count = 1
-        # Sorted (parent << 32 | frame) and the node each leads to.
-        self._keys: I64 = np.empty(0, np.int64)
-        self._nodes: I64 = np.empty(0, np.int64)
+        self._tree = _Tree()
+
+    def children(self, parent: I64, frame: I64) -> I64:
+        """The child of each node for that frame, made if need be."""
+        parents = np.ascontiguousarray(parent, np.uint32)
+        frames = np.ascontiguousarray(frame, np.uint64)
+        found = np.empty(len(parents), np.uint32)
+        if not self._tree.library.xh_tree_children(
+            self._tree.handle,
+            parents.ctypes.data,
+            frames.ctypes.data,
+            len(parents),
+            found.ctypes.data,
+        ):
+            raise MemoryError("no memory for the tree of names")
+        return found.astype(np.int64)
 
     def add(self, frames: I64, starts: I64, lengths: I64) -> I64:
         """Insert paths, root first: frames[starts[i] : starts[i] + lengths[i]]. Their ends."""
         node = np.zeros(len(starts), np.int64)
         for level in range(int(lengths.max(initial=0))):
             active = np.flatnonzero(lengths > level)
-            key = (node[active] << _FRAME_BITS) | frames[starts[active] + level]
-            node[active] = self._children(key, level + 1)
+            node[active] = self.children(node[active], frames[starts[active] + level])
         return node
-
-    def _children(self, key: I64, depth: int) -> I64:
-        unique, inverse = np.unique(key, return_inverse=True)
-        at = np.searchsorted(self._keys, unique)
-        known = np.zeros(len(unique), np.bool_)
-        inside = at < len(self._keys)
-        known[inside] = self._keys[at[inside]] == unique[inside]
-        nodes = np.empty(len(unique), np.int64)
-        nodes[known] = self._nodes[at[known]]
-        fresh = unique[~known]
-        if len(fresh):
-            nodes[~known] = np.arange(self._count, self._count + len(fresh))
-            self._count += len(fresh)
-            self._parent.append(fresh >> _FRAME_BITS)
-            self._frame.append(fresh & ((1 << _FRAME_BITS) - 1))
-            self._depth.append(np.full(len(fresh), depth, np.int64))
-            self._keys = np.insert(self._keys, at[~known], fresh)
-            self._nodes = np.insert(self._nodes, at[~known], nodes[~known])
-        return nodes[inverse]
 
     def finish(self, frames: list[Frame], ends: I64, modes: U8) -> tuple[StackTree, I64]:
         """The tree, and each node's new number; `modes[i]` is of stacks ending at `ends[i]`."""
-        depth = np.concatenate(self._depth)
-        order = np.argsort(depth, kind="stable")
+        nodes = self._tree.nodes()
+        order = np.argsort(nodes.depth, kind="stable")
         renumbered = np.empty(len(order), np.int64)
         renumbered[order] = np.arange(len(order))
-        parent = np.concatenate(self._parent)[order]
-        parent[1:] = renumbered[parent[1:]]
+        parent = renumbered[nodes.parent[order]]
+        parent[0] = -1
         mode = np.zeros(len(order), np.uint8)
         mode[renumbered[ends]] = modes
         tree = StackTree(
             parent=parent.astype(np.int32),
-            frame=np.concatenate(self._frame)[order].astype(np.int32),
+            frame=nodes.address[order].astype(np.int32),
             mode=mode,
             frames=tuple(frames),
         )

@@ -91,9 +91,9 @@ class Aside:
         self._end()
 
 
-def die_with(parent_pid: int) -> None:
-    """End with the recorder, however it ends: what nobody waits for must not go on working."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def die_with(parent_pid: int, by: signal.Signals = signal.SIGKILL) -> None:
+    """End with the parent, however it ends: what nobody waits for must not go on working."""
+    _libc.prctl(_PR_SET_PDEATHSIG, by, 0, 0, 0)
     if os.getppid() != parent_pid:
         os._exit(1)
 

@@ -46,7 +46,10 @@ EPOCH_NS = 60 * TICK_NS
 EPOCH_WORDS = 1_000_000
 """8 MB of addresses: what whoever assembles a segment must hold at once."""
 EPOCH_RECORDS = 300_000
+EPOCH_SAMPLES = 100_000
 CGROUP_READS_A_TICK = 100
+EVENTS_KEPT = 1_000
+"""While nothing can be written."""
 HOT_PIDS = 10
 PATIENCE_SECONDS = 0.25
 """How long a tick waits for its sources."""
@@ -122,6 +125,7 @@ class Recorder:
         self._epoch_start = 0
         self._epoch_words = 0
         self._epoch_records = 0
+        self._epoch_samples = 0
         self._instances: dict[str, tuple[str, ...]] = {}
         self._cgroup_known: set[int] = set()
         self._cores: tuple[int, ...] = ()
@@ -179,10 +183,7 @@ class Recorder:
             readings += self._births.tick(self._cores)
         readings += self._own_readings(lateness)
         tick = self._make_tick(drained, readings, now)
-        self.head.write(
-            FrameKind.TICK, tick.start_ns, tick.end_ns, encode_tick(tick, self._instances)
-        )
-        self._events.clear()
+        self._write(tick)
         self._last_end = now
         if self._kmsg_place is not None:
             self._kmsg_place.save()
@@ -194,6 +195,20 @@ class Recorder:
         self._mind_budget(now)
         if self.clocks.wall_ns(now) >= self._next_segment:
             self._rotate(now)
+
+    def _write(self, tick: Tick) -> None:
+        dropped = self.head.dropped_frames
+        self.head.write(
+            FrameKind.TICK, tick.start_ns, tick.end_ns, encode_tick(tick, self._instances)
+        )
+        if self.head.dropped_frames == dropped:
+            self._events.clear()
+            return
+        # Later frames build on what this one told first, so all of that has to be told again.
+        del self._events[:-EVENTS_KEPT]
+        self._new_epoch(tick.end_ns)
+        if self.sampler is not None:
+            self.sampler.forget_files()
 
     def _collect(self, now: int) -> list[Reading]:
         """What the sources brought: all that answered, whoever hangs."""
@@ -371,18 +386,24 @@ class Recorder:
             Counters.add(self.counters.lost_samples, drained.lost_samples)
             Counters.add(self.counters.lost_sideband, drained.lost_sideband)
             self._epoch_words += len(drained.words)
+            self._epoch_samples += len(drained.samples)
             self._epoch_records += (
                 len(drained.mappings.time) + len(drained.comms.time) + len(drained.forks.time)
             )
         is_old = now - self._epoch_start >= EPOCH_NS
-        if is_old or self._epoch_words > EPOCH_WORDS or self._epoch_records > EPOCH_RECORDS:
+        is_full = (
+            self._epoch_words > EPOCH_WORDS
+            or self._epoch_records > EPOCH_RECORDS
+            or self._epoch_samples > EPOCH_SAMPLES
+        )
+        if is_old or is_full:
             self._new_epoch(now)
 
     def _new_epoch(self, now: int) -> None:
         """From here on stacks are written anew, so that no reader needs what came before."""
         self._epoch += 1
         self._epoch_start = now
-        self._epoch_words = self._epoch_records = 0
+        self._epoch_words = self._epoch_records = self._epoch_samples = 0
         self._instances.clear()
         if self.sampler is not None:
             self.sampler.forget_stacks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from exhume.errors import EXIT_DATA, EXIT_PERMISSION, EXIT_USAGE
+from exhume.record.aside import die_with
 
 STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 STOP_SECONDS = 2.0
@@ -47,7 +49,11 @@ def supervise(children: Sequence[Child], say: Callable[[str], None]) -> int:
 
 def _start(child: Child) -> None:
     # The mask is inherited: blocked signals would never reach a child that doesn't wait for them.
+    parent = os.getpid()
+
     def unblock() -> None:
+        # Were we killed, it would go on by itself and be in the way of the next `exhume up`.
+        die_with(parent, signal.SIGTERM)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
         # Ctrl-C goes to the whole group; only we hear it, and stop the children in order.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -23,8 +23,9 @@ from exhume.model.series import MISSING, Block
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
 from exhume.perf.births import exec_events, exit_events
 from exhume.perf.history import BEFORE_ALL, History, SideBand
-from exhume.perf.naming import MappedCode, Namer, RawSamples
+from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, concat
+from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.store.headlog import FrameInfo, FrameKind, HeadFile
 from exhume.store.rollups import weights_ns
@@ -81,8 +82,9 @@ class Assembler:
         self._history = History()
         self._cgroups = _Cgroups()
         self._files: dict[int, MappedCode] = {}
-        symbolizer = Symbolizer(FrameTable(), symbols.find, symbols.kernel(self._origin.boot_id))
-        self._namer = Namer(self._history, symbolizer, self._files)
+        kernel = symbols.kernel(self._origin.boot_id)
+        self._symbolizer = Symbolizer(FrameTable(), symbols.find, kernel)
+        self._namer = Namer(self._history, self._symbolizer, self._files)
         self._events: list[Event] = []
         self._blocks: dict[str, _BlockBuilder] = {}
         self._parts: list[tuple[I64, U16, I32, I64]] = []

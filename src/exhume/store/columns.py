@@ -21,6 +21,10 @@ from exhume.errors import ParseError
 MAX_BLOCK_BYTES = 256 << 20
 """More than any second or scan of a machine makes: a larger claim is damage."""
 _ALLOWED_KINDS = "iufb"
+_BROKEN = (
+    zstandard.ZstdError, ValueError, KeyError, TypeError, OverflowError, RecursionError,
+    MemoryError,
+)  # fmt: skip
 
 Array = NDArray[Any]
 
@@ -48,9 +52,9 @@ def pack(columns: Columns, compressor: zstandard.ZstdCompressor) -> bytes:
 
 def unpack(data: bytes | memoryview, path: str, where: str) -> Columns:
     try:
-        if zstandard.frame_content_size(data) > MAX_BLOCK_BYTES:
-            raise ValueError("it claims to be larger than any frame is")
-        raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=MAX_BLOCK_BYTES)
+        if not 0 <= zstandard.frame_content_size(data) <= MAX_BLOCK_BYTES:
+            raise ValueError("its size is not given, or larger than any frame's is")
+        raw = zstandard.ZstdDecompressor().decompress(data)
         line = raw.index(b"\n")
         head = json.loads(raw[:line])
         arrays: dict[str, Array] = {}
@@ -64,6 +68,6 @@ def unpack(data: bytes | memoryview, path: str, where: str) -> Columns:
                 raise ValueError(f"array {name} runs past the end")
             arrays[name] = np.frombuffer(raw, dtype, count, at).reshape(shape)
             at += count * dtype.itemsize
-        return Columns(arrays, head["values"])
-    except (zstandard.ZstdError, ValueError, KeyError, TypeError, MemoryError) as error:
+        return Columns(arrays, dict(head["values"]))
+    except _BROKEN as error:
         raise ParseError(path, where, f"a block of columns ({error})") from error

@@ -1,12 +1,13 @@
 """The head log: what was recorded since the last segment was closed, one frame a second.
 
     file   := header frame*
-    header := "EXHUMEHD" u32 version u32 0
+    header := "EXHUMEHD" u32 version u32 crc32
     frame  := "XHF\\n" u32 kind u32 length u32 crc32 i64 start_ns i64 end_ns payload[length]
 
-All little-endian; the checksum covers kind, length, times and payload. A frame is appended with
-one write, so a kill leaves at most one torn frame at the end. A reader that meets damage looks for
-the next frame mark and says how many bytes it passed over: damage costs what it hit, no more.
+All little-endian; the checksum covers kind, length, times and payload, the header's what is before
+it. A frame is appended with one write, so a kill leaves at most one torn frame at the end. A reader
+that meets damage looks for the next frame mark and says how many bytes it passed over: damage costs
+what it hit, no more.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from exhume.store.columns import Columns, pack, unpack
 VERSION = 1
 SUFFIX = ".head"
 _FILE_MAGIC = b"EXHUMEHD"
-_FILE_HEADER = struct.Struct("<8sII")
+_FILE_START = struct.Struct("<8sI")
+_FILE_HEADER_BYTES = _FILE_START.size + 4
 _MARK = b"XHF\n"
 _FRAME = struct.Struct("<4sIIIqq")
 _CHECKED = struct.Struct("<IIqq")
@@ -64,6 +66,11 @@ class Damage:
     what: str
 
 
+def file_header(version: int) -> bytes:
+    start = _FILE_START.pack(_FILE_MAGIC, version)
+    return start + zlib.crc32(start).to_bytes(4, "little")
+
+
 class HeadWriter:
     """Appends frames. Raises OSError (ENOSPC among others) with the file as it was before."""
 
@@ -75,7 +82,7 @@ class HeadWriter:
         self._compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL)
         self.size_bytes = 0
         try:
-            self._append(_FILE_HEADER.pack(_FILE_MAGIC, VERSION, 0))
+            self._append(file_header(VERSION))
         except OSError:
             self.close()
             raise
@@ -121,16 +128,7 @@ class HeadFile:
 
     def _scan(self) -> None:
         data = self._data
-        at = _FILE_HEADER.size
-        if len(data) >= at:
-            magic, version, _ = _FILE_HEADER.unpack_from(data)
-            if magic == _FILE_MAGIC and version > VERSION:
-                raise ParseError(
-                    str(self.path), "header", f"head log version {VERSION} or older, not {version}",
-                    todo="read it with the version of exhume that recorded it, or a newer one",
-                )  # fmt: skip
-            if magic != _FILE_MAGIC:
-                self.damage.append(Damage(0, at, "file header"))
+        at = self._past_header()
         while at < len(data):
             frame = self._frame_at(at)
             if frame is not None:
@@ -145,6 +143,21 @@ class HeadFile:
                 Damage(at, end - at, "torn at the end" if following < 0 else "damaged")
             )
             at = end
+
+    def _past_header(self) -> int:
+        """Where the first frame is; 0 if the header is damaged: the frames may still be good."""
+        head = self._data[:_FILE_HEADER_BYTES]
+        if len(head) < _FILE_HEADER_BYTES:
+            return 0
+        magic, version = _FILE_START.unpack_from(head)
+        if magic != _FILE_MAGIC or head != file_header(version):
+            return 0
+        if version > VERSION:
+            raise ParseError(
+                str(self.path), "header", f"head log version {VERSION} or older, not {version}",
+                todo="read it with the version of exhume that recorded it, or a newer one",
+            )  # fmt: skip
+        return _FILE_HEADER_BYTES
 
     def _frame_at(self, at: int) -> FrameInfo | None:
         if at + _FRAME.size > len(self._data):

@@ -14,14 +14,8 @@ from exhume.model.segment import Origin, SegmentData
 from exhume.model.series import Block
 from exhume.model.window import Window
 from exhume.store.layout import segment_name
-from exhume.store.rollups import (
-    CoreRollUp,
-    CoreSeconds,
-    FrameMinutes,
-    FrameRollUp,
-    ProcessRollUp,
-    ProcessSeconds,
-)
+from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds
+from exhume.store.summing import CoreRollUp, FrameRollUp, ProcessRollUp
 from exhume.store.view import SampleColumns, SegmentView, ThreadIndex, TreeIndex, sample_columns
 from exhume.store.view import wall_window as _wall_window
 

@@ -25,7 +25,7 @@ from exhume.model.window import Window
 from exhume.store import layout
 from exhume.store.files import DamagedFileError, checksum, sync_directory, sync_file
 from exhume.store.minute_tables import TABLES, Table, tables_of
-from exhume.store.parquet import Column, read_table, write_table
+from exhume.store.parquet import Column, read_table, release_memory, write_table
 from exhume.store.rollups import MINUTE_NS
 from exhume.store.segment import Segment
 from exhume.store.view import SegmentView
@@ -51,6 +51,7 @@ def write_minutes(root: Path, data: SegmentData) -> list[Path]:
 
     Idempotent: a segment closed again after a crash replaces its files.
     """
+    release_memory()
     return summarise(root, Segment(layout.segment_path(root, data)))
 
 

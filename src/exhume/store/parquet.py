@@ -89,6 +89,11 @@ class TableWriter:
         self._writer.close()
 
 
+def release_memory() -> None:
+    """Give what the allocator holds and nobody uses back to the system."""
+    pa.default_memory_pool().release_unused()
+
+
 def write_table(path: Path, columns: Sequence[ColumnType], values: Mapping[str, Column]) -> None:
     with TableWriter(path, columns) as writer:
         writer.write(values)
@@ -122,15 +127,11 @@ def _to_arrow(values: Column, column: ColumnType) -> pa.Array[Any]:
             legible = [str(text).encode("utf-8", "replace").decode() for text in values]
             return pa.array(legible, pa.string())
     array = np.ascontiguousarray(values, dtype=column.type)
-    if not column.nullable:
-        return _plain(array)
-    absent = array == _NULL
-    return _plain(array, mask=absent) if absent.any() else _plain(array)
-
-
-def _plain(array: Array, mask: Array | None = None) -> pa.Array[Any]:
-    made: pa.Array[Any] = pa.array(array, mask=mask)
-    return made
+    # Straight from the buffers: pa.array() imports numpy.ma, which is 1.5 MiB more to hold.
+    valid = None
+    if column.nullable and (absent := array == _NULL).any():
+        valid = pa.py_buffer(np.packbits(~absent, bitorder="little").tobytes())
+    return pa.Array.from_buffers(_arrow_type(column), len(array), [valid, pa.py_buffer(array.data)])
 
 
 def _from_arrow(chunked: pa.ChunkedArray[Any], column: ColumnType) -> Array | list[str]:

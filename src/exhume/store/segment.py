@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from exhume.model.arrays import I32
 from exhume.model.clock import ClockMap
 from exhume.model.event import Event
 from exhume.model.sample import Stretch, Threads
@@ -22,9 +23,11 @@ from exhume.store.cache import Cache
 from exhume.store.files import DamagedFileError, read_checked
 from exhume.store.memory import as_samples, frame_minutes_of, process_seconds_of
 from exhume.store.parquet import ColumnType, read_table
-from exhume.store.rollups import CoreRollUp, CoreSeconds, FrameMinutes, ProcessSeconds
+from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds, nodes_by_rank
+from exhume.store.summing import CoreRollUp
 from exhume.store.view import SampleColumns, ThreadIndex, TreeIndex, wall_window
 
+_KINDS = tuple(FrameKind)
 _UNDECODABLE = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, TypeError)
 
 
@@ -138,22 +141,22 @@ class Segment:
             self._node_of_rank()[rank],
         )
 
-    def _node_of_rank(self) -> Any:
-        counts = self._table(layout.STACKS, tables.STACKS[3:])["samples"]
-        return np.argsort(-counts.astype(np.int64), kind="stable").astype(np.int32)
+    def _node_of_rank(self) -> I32:
+        return nodes_by_rank(self._table(layout.STACKS, tables.STACKS[3:])["samples"])
 
     def _tree(self) -> TreeIndex:
         table = self._table(layout.STACKS, tables.STACKS[:3])
         names = self._table(layout.FRAMES, tables.FRAMES)
         parent, frame = table["parent"], table["frame"]
-        kinds = [FrameKind(kind) if kind < len(FrameKind) else None for kind in names["kind"]]
-        self._need(layout.FRAMES, None not in kinds, "kinds of frames that are known")
+        kinds = names["kind"]
+        self._need(layout.FRAMES, _within(kinds, len(_KINDS)), "kinds of frames that are known")
         self._need(layout.FRAMES, len(kinds) > 0, "at least the empty frame")
         rising = len(parent) > 0 and parent[0] == -1 and bool((parent[1:] >= 0).all())
         ordered = rising and bool((parent < np.arange(len(parent))).all())
         self._need(layout.STACKS, ordered, "every stack after the one it extends")
         self._need(layout.STACKS, _within(frame, len(kinds)), f"frames below {len(kinds)}")
-        frames = tuple(map(Frame, names["name"], names["module"], kinds))  # type: ignore[arg-type]
+        known = map(_KINDS.__getitem__, kinds.tolist())
+        frames = tuple(map(Frame, names["name"], names["module"], known))
         return TreeIndex(StackTree(parent, frame, table["mode"], frames))
 
     def _threads(self) -> ThreadIndex:
@@ -232,7 +235,7 @@ class Segment:
     def _core_seconds_anew(self) -> CoreSeconds | None:
         """The roll-up is lost, what it was made of may not be."""
         cpu = [field for field in self.fields() if field.startswith("cpu.")]
-        roll_up = CoreRollUp((b for field in cpu for b in self.blocks(field)), self.origin.user_hz)
+        roll_up = CoreRollUp([b for field in cpu for b in self.blocks(field)], self.origin.user_hz)
         with suppress(DamagedFileError):  # gaps then read as 0: nothing is claimed of them
             roll_up.add(as_samples(self.samples()))
         return roll_up.result()
@@ -281,7 +284,9 @@ class Segment:
 
 
 def _within(values: Any, limit: int) -> bool:
-    return not len(values) or bool(values.min() >= 0 and values.max() < limit)
+    # Read as unsigned, what is negative is too large.
+    unsigned = values.view(values.dtype.str.replace("i", "u"))
+    return not len(values) or int(unsigned.max()) < limit
 
 
 def _samples_size(columns: SampleColumns) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import OrderedDict
 from pathlib import Path
 
 from exhume.host import Host
@@ -10,17 +10,30 @@ from exhume.perf.symbols import perfmap
 from exhume.perf.symbols.cache import cached
 from exhume.perf.symbols.table import SymbolTable
 
+CACHE_BYTES = 16 << 20
+
 
 class SymbolStore:
     def __init__(self, folder: Path, host: Host | None = None) -> None:
         """`host` where its processes may still run: maps of JIT code are read from them."""
         self._folder = folder
         self._host = host
-        # A few at a time: a segment's addresses are looked up file by file.
-        self.find = lru_cache(maxsize=8)(self._find)
+        self._tables: OrderedDict[str, SymbolTable | None] = OrderedDict()
 
     def kernel(self, boot_id: str) -> SymbolTable | None:
         return cached(self._folder, kernel_key(boot_id))
+
+    def find(self, key: str) -> SymbolTable | None:
+        """Kept in memory up to CACHE_BYTES, last used first: they are asked for again and again."""
+        if key in self._tables:
+            self._tables.move_to_end(key)
+            return self._tables[key]
+        table = self._tables[key] = self._find(key)
+        total = sum(map(_size_bytes, self._tables.values()))
+        while total > CACHE_BYTES and len(self._tables) > 1:
+            _, dropped = self._tables.popitem(last=False)
+            total -= _size_bytes(dropped)
+        return table
 
     def _find(self, key: str) -> SymbolTable | None:
         """The table of a mapped file; None where nobody could read it in time."""
@@ -33,3 +46,10 @@ class SymbolStore:
 
 def kernel_key(boot_id: str) -> str:
     return f"kernel-{boot_id}"
+
+
+def _size_bytes(table: SymbolTable | None) -> int:
+    if table is None:
+        return 0
+    columns = (table.start, table.end, table.name_offset, table.module)
+    return len(table.names) + sum(column.nbytes for column in columns)

@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from exhume.derive.stacks import carried_down, level_starts, outermost
-from exhume.model.arrays import I32, I64, U16, Bool
+from exhume.derive.stacks import level_starts
+from exhume.model.arrays import I32, I64, U16
 from exhume.model.clock import ClockMap
 from exhume.model.event import Event
 from exhume.model.sample import Samples, Stretch, Threads
@@ -200,19 +200,10 @@ class TreeIndex:
     def level_starts(self) -> list[int]:
         return level_starts(self.tree.parent)
 
-    @cached_property
-    def outermost(self) -> Bool:
-        return outermost(self.tree.parent, self.tree.frame)
-
-    @cached_property
-    def process_frame(self) -> I32:
-        """The frame that names the process of each node."""
-        return carried_down(self.tree.parent, self.tree.frame, self.level_starts, 1)
-
     @property
     def nbytes(self) -> int:
-        # 9 bytes of columns and 12 of derived ones a node; some 150 a frame with its strings.
-        return 21 * len(self.tree.parent) + 150 * len(self.tree.frames)
+        # 9 bytes of columns a node; some 150 a frame with its strings.
+        return 9 * len(self.tree.parent) + 150 * len(self.tree.frames)
 
 
 @dataclass(frozen=True)

@@ -13,23 +13,20 @@ from typing import TypeAlias
 import numpy as np
 
 from exhume.errors import ExhumeError
-from exhume.model.arrays import I32, I64
+from exhume.model.arrays import I64
 from exhume.model.sample import Samples
 from exhume.model.segment import SegmentData
 from exhume.model.series import Block
 from exhume.store import layout, meta, tables
 from exhume.store.files import remove_directory, sync_directory, sync_file
-from exhume.store.parquet import Column, TableWriter, write_table
-from exhume.store.rollups import (
-    CoreRollUp,
-    CoreSeconds,
-    FrameRollUp,
-    ProcessRollUp,
-    processes_of,
-)
+from exhume.store.parquet import Column, TableWriter, release_memory, write_table
+from exhume.store.rollups import CoreSeconds, nodes_by_rank, processes_of
+from exhume.store.summing import CoreRollUp, FrameRollUp, ProcessRollUp
 
-PIECE_ROWS = 1 << 17
-"""Rows of one row group of samples: some 3 MiB while it is written."""
+PIECE_ROWS = 1 << 15
+"""Rows of one row group of samples: some 2 MiB while it is written and summed up."""
+
+_RELEASE_EVERY = 16
 
 Pieces: TypeAlias = Callable[[], Iterable[Samples]]
 Values: TypeAlias = dict[str, Column]
@@ -87,8 +84,11 @@ def _write_files(directory: Path, data: SegmentData, pieces: Pieces) -> None:
     rows: dict[str, int] = {}
     core_samples: list[tuple[int, int]] = []
     with TableWriter(directory / layout.SAMPLES, tables.SAMPLES) as writer:
-        rank = rank_of_node(counts)
-        for piece in pieces():
+        rank = np.empty(len(counts), np.int32)
+        rank[nodes_by_rank(counts)] = np.arange(len(counts), dtype=np.int32)
+        for number, piece in enumerate(pieces()):
+            if number % _RELEASE_EVERY == 0:
+                release_memory()
             writer.write(
                 {
                     "core": piece.core,
@@ -101,6 +101,7 @@ def _write_files(directory: Path, data: SegmentData, pieces: Pieces) -> None:
             for roll_up in (cores, seconds, minutes):
                 roll_up.add(piece)
     rows[layout.SAMPLES] = int(counts.sum())
+    release_memory()
     rows[layout.STACKS] = _stacks(directory, data, counts)
     rows[layout.FRAMES] = _frames(directory, data)
     rows[layout.THREADS] = _threads(directory, data)
@@ -115,6 +116,7 @@ def _write_files(directory: Path, data: SegmentData, pieces: Pieces) -> None:
         {column.name: getattr(result, column.name) for column in tables.PROCESSES},
     )
     rows[layout.PROCESSES] = len(result.second)
+    release_memory()
     frames = minutes.result()
     write_table(
         directory / layout.FRAMES_MINUTE,
@@ -123,13 +125,6 @@ def _write_files(directory: Path, data: SegmentData, pieces: Pieces) -> None:
     )
     rows[layout.FRAMES_MINUTE] = len(frames.minute)
     _meta(directory, data, core_samples, rows)
-
-
-def rank_of_node(counts: I64) -> I32:
-    """Stacks are numbered by how often they were seen: small numbers compress."""
-    rank = np.empty(len(counts), np.int32)
-    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts), dtype=np.int32)
-    return rank
 
 
 def _count_cores(core_samples: list[tuple[int, int]], piece: Samples) -> None:

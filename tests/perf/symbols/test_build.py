@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.perf.symbols import build as build_module
@@ -100,6 +100,7 @@ def test_names_from_many_pieces_stay_with_their_addresses() -> None:
         assert at(table, i * 16 + 3) == f"{'odd' if i % 2 else 'even'}{i}"
 
 
+@settings(deadline=2000)
 @given(
     st.lists(
         st.tuples(st.integers(0, 2000), st.integers(0, 300), st.text(min_size=1, max_size=5)),

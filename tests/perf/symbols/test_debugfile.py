@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.errors import ParseError
@@ -101,6 +101,7 @@ def test_minidebug_info_is_unpacked() -> None:
     assert read_minidebug(image, elf.parse(image, "x"), "x") is None
 
 
+@settings(deadline=2000)
 @given(st.binary(max_size=100))
 def test_minidebug_info_that_is_no_xz_is_refused(body: bytes) -> None:
     with pytest.raises(ParseError):

@@ -17,6 +17,7 @@ from exhume.perf.symbols.image import BytesImage, FileImage
 from exhume.perf.symbols.table import SymbolTable
 from tests.perf.symbols.made_elf import (
     AARCH64,
+    ARM,
     FUNC,
     IFUNC,
     NOTYPE,
@@ -93,6 +94,13 @@ def test_mapping_symbols_of_arm_are_no_functions() -> None:
     assert names(elf.parse(made.data(), "x").symtab) == {"real"}
 
 
+def test_the_thumb_bit_of_arm_is_not_part_of_the_address() -> None:
+    made = MadeElf(symbols=[Symbol("thumb", TEXT_VADDR + 1, 4)], bits=32, machine=ARM)
+    symbols = elf.parse(made.data(), "x").symtab
+    assert symbols is not None
+    assert symbols.start.tolist() == [TEXT_VADDR]
+
+
 def test_a_size_that_runs_out_of_its_section_is_cut_at_its_end() -> None:
     made = MadeElf(symbols=[Symbol("liar", TEXT_VADDR + TEXT_BYTES - 8, 1 << 40)])
     symbols = elf.parse(made.data(), "x").symtab
@@ -148,6 +156,7 @@ def test_a_damaged_file_is_refused_or_read_but_never_worse(data: st.DataObject) 
     build([p for p in (found.symtab, found.dynsym, found.plt) if p], found.load_segments)
 
 
+@settings(deadline=2000)
 @given(st.binary(max_size=400))
 def test_random_bytes_behind_a_header_are_refused_or_read(tail: bytes) -> None:
     for start in (b"", b"\x7fELF\x02\x01", b"\x7fELF\x01\x02"):

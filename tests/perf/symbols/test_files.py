@@ -52,6 +52,14 @@ def read(root: Path, path: str, *, follow: bool = True) -> str:
         return file.image.read(0, 100).decode()
 
 
+def failure(root: Path, path: str, *, follow: bool = True) -> int | None:
+    try:
+        read(root, path, follow=follow)
+    except OSError as error:
+        return error.errno
+    raise AssertionError(f"{path} could be opened")
+
+
 @pytest.mark.parametrize(
     ("path", "content"),
     [
@@ -73,15 +81,14 @@ def test_paths_and_links_resolve_inside_the_root(
 
 @pytest.mark.parametrize("path", ["/host", "/loop", "/nothing", "/lib", "/", "", "/lib/file/x"])
 def test_what_leads_out_or_nowhere_is_an_error(way: str, root: Path, path: str) -> None:
-    with pytest.raises(OSError, match="."):
-        read(root, path)
+    expected = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL)
+    assert failure(root, path) in expected
 
 
 def test_the_last_part_may_be_asked_not_to_be_a_link(way: str, root: Path) -> None:
     assert read(root, "/lib/file", follow=False) == "content"
     assert read(root, "/folder/file", follow=False) == "content"
-    with pytest.raises(OSError, match="."):
-        read(root, "/absolute", follow=False)
+    assert failure(root, "/absolute", follow=False) in (errno.ELOOP, errno.EINVAL)
 
 
 def test_a_fifo_is_refused_without_waiting(way: str, root: Path) -> None:
@@ -104,8 +111,7 @@ def test_a_path_that_can_be_none_is_an_error_and_no_crash(way: str, root: Path, 
 
 
 def test_a_very_long_path_is_an_error(way: str, root: Path) -> None:
-    with pytest.raises(OSError, match="."):
-        read(root, "/lib/deep/.." * 2000)
+    assert failure(root, "/lib/.." * 2000) == errno.ENAMETOOLONG
 
 
 def test_a_file_swapped_while_it_is_opened_is_refused(root: Path) -> None:

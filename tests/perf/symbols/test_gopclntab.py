@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from exhume.perf.symbols import elf, gopclntab
 from exhume.perf.symbols.build import Symbols, build
 from exhume.perf.symbols.gopclntab import GO_1_2, GO_1_16, GO_1_18, GO_1_20
 from exhume.perf.symbols.image import BytesImage
-from tests.perf.symbols.made_elf import TEXT_VADDR, MadeElf
+from tests.perf.symbols.made_elf import TEXT_AT, TEXT_VADDR, MadeElf
 from tests.perf.symbols.made_pclntab import Function, MadePclntab
 from tests.perf.symbols.real_programs import run
 
@@ -33,7 +34,7 @@ def listed(symbols: Symbols) -> list[Function]:
     return [(int(table.start[i]), table.name(i)) for i in range(len(table))]
 
 
-@settings(deadline=None)
+@settings(deadline=2000)
 @given(FUNCTIONS, VERSIONS, st.sampled_from([4, 8]), st.sampled_from("<>"))
 def test_every_layout_reads_back_as_it_was_written(
     functions: list[Function], version: int, pointer_bytes: int, order: str
@@ -77,6 +78,7 @@ def test_a_damaged_table_is_refused_or_read_but_never_worse(data: st.DataObject)
     build([symbols])
 
 
+@settings(deadline=2000)
 @given(st.binary(max_size=300), VERSIONS)
 def test_random_bytes_behind_a_magic_are_refused_or_read(tail: bytes, version: int) -> None:
     for data in (tail, version.to_bytes(4, "little") + b"\0\0\x01\x08" + tail):
@@ -126,6 +128,22 @@ def test_without_section_headers_the_table_is_found_by_its_magic() -> None:
     assert listed(symbols) == functions
 
 
+def test_where_a_c_linker_hid_the_table_its_magic_and_a_relocation_give_it_away() -> None:
+    """cgo with -buildmode=pie: the table is somewhere in .data.rel.ro, and text_start is 0."""
+    functions = [(TEXT_VADDR + 0x500, "main.main")]
+    table = MadePclntab(
+        functions, TEXT_VADDR + 0x600, GO_1_20, text_start=TEXT_VADDR + 0x400,
+        states_text_start=False,
+    ).data()  # fmt: skip
+    relocation = struct.pack("<QQQ", TEXT_VADDR + 0x200 + 24, 8, TEXT_VADDR + 0x400)
+    data = bytearray(MadeElf(extra={".go.buildinfo": b"x", ".rela.dyn": relocation}).data())
+    data[TEXT_AT + 0x200 : TEXT_AT + 0x200 + len(table)] = table
+    image = BytesImage(bytes(data))
+    symbols = gopclntab.read(image, elf.parse(image, "x"), "x")
+    assert symbols is not None
+    assert listed(symbols) == functions
+
+
 def test_since_go_1_26_the_module_data_says_where_the_code_starts() -> None:
     functions = [(TEXT_VADDR + 0x500, "main.main")]
     made = MadePclntab(
@@ -152,8 +170,8 @@ def test_a_real_stripped_program_has_the_names_of_the_whole_one(tmp_path: Path, 
     env = {**os.environ, "GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off"}
     whole, stripped = tmp_path / "whole", tmp_path / "stripped"
     for target, flags in ((whole, ""), (stripped, "-s -w")):
-        command = ["go", "build", f"-buildmode={mode}", "-ldflags", flags, "-o", target, source]
-        subprocess.run(command, check=True, env=env)
+        options = (f"-buildmode={mode}", "-ldflags", flags, "-o", str(target))
+        subprocess.run(["go", "build", *options, str(source)], check=True, env=env)
     expected = {line.split()[2]: int(line.split()[0], 16) for line in
                 run("nm", whole).splitlines() if " main." in line}  # fmt: skip
     image = BytesImage(stripped.read_bytes())

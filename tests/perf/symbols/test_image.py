@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.perf.symbols.image import BytesImage, FileImage
 
 
+@settings(deadline=2000)
 @given(st.binary(max_size=64), st.integers(0, 1 << 70), st.integers(0, 1 << 70))
 def test_a_read_gives_what_lies_there_and_nothing_behind_the_end(
     data: bytes, offset: int, length: int

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.host import Host
@@ -52,6 +52,7 @@ def test_garbage_lines_are_skipped_and_counted() -> None:
     assert found.skipped_count == 3
 
 
+@settings(deadline=2000)
 @given(
     st.lists(
         st.tuples(
@@ -69,6 +70,7 @@ def test_the_last_entry_is_always_found_whole(rows: list[tuple[int, int, str]]) 
         assert at(found, start + size - 1) == name
 
 
+@settings(deadline=2000)
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 20)), max_size=25))
 def test_an_entry_counts_exactly_until_a_later_one_overlaps_it(rows: list[tuple[int, int]]) -> None:
     found = parse("".join(f"{a:x} {s:x} n{i}\n" for i, (a, s) in enumerate(rows)).encode())
@@ -81,6 +83,7 @@ def test_an_entry_counts_exactly_until_a_later_one_overlaps_it(rows: list[tuple[
         assert at(found, address) == (current[0] if current else None)
 
 
+@settings(deadline=2000)
 @given(st.binary(max_size=300))
 def test_random_bytes_are_read_without_harm(data: bytes) -> None:
     found = parse(data)

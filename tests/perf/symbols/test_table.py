@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.errors import ParseError
@@ -76,6 +76,7 @@ def test_an_address_beyond_all_segments_has_no_name() -> None:
     assert made.lookup(vaddrs).tolist() == [-1]
 
 
+@settings(deadline=2000)
 @given(ROWS)
 def test_a_table_reads_back_as_it_was_written(rows: list[tuple[int, int, str]]) -> None:
     made = build([of_rows(rows)], (LoadSegment(1, 2, 3),), ("", "module"))
@@ -89,6 +90,7 @@ def test_a_table_reads_back_as_it_was_written(rows: list[tuple[int, int, str]]) 
     )  # fmt: skip
 
 
+@settings(deadline=2000)
 @given(ROWS, st.lists(st.integers(0, (1 << 64) - 1), min_size=1))
 def test_whatever_is_found_covers_the_address_and_what_covers_it_is_found(
     rows: list[tuple[int, int, str]], addresses: list[int]
@@ -103,6 +105,7 @@ def test_whatever_is_found_covers_the_address_and_what_covers_it_is_found(
         assert index < 0 or covered[index]
 
 
+@settings(deadline=2000)
 @given(st.data())
 def test_a_cut_or_flipped_file_is_refused(data: st.DataObject) -> None:
     whole = encode(table((0x1000, 16, "one"), (0x2000, 16, "two"), (0x3000, 0, "three")))
@@ -117,6 +120,7 @@ def test_a_cut_or_flipped_file_is_refused(data: st.DataObject) -> None:
         decode(damaged, "x")
 
 
+@settings(deadline=2000)
 @given(st.binary(max_size=200))
 def test_random_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(ParseError):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.model.segment import SegmentData
 from exhume.model.series import MISSING, Block
 from exhume.store.memory import MemorySegment
+from exhume.store.minutes import write_minutes
 from exhume.store.queries import series
 from exhume.store.recording import Recording
+from exhume.store.writer import write_segment
 from tests.store.make import SECOND, START, at, by_hand
 
 
@@ -74,7 +77,19 @@ def test_only_the_window_is_answered() -> None:
     assert series(recording(part(0, [1])), "self.cpu_ns", at(5, 2)) == []
 
 
+def test_where_segments_are_gone_minutes_give_their_first_and_last_reading(tmp_path: Path) -> None:
+    data = part(0, list(range(100, 220)), "self.rss_bytes")
+    path = write_segment(tmp_path, data)
+    write_minutes(tmp_path, data)
+    write_segment(tmp_path, part(120, [7, 8], "self.rss_bytes"))
+    shutil.rmtree(path)
+    (found,) = series(Recording.open(tmp_path), "self.rss_bytes", at(0, 200))
+    assert found.values.tolist() == [100, 159, 160, 219, 7, 8]
+    assert found.wall_ns.tolist() == [at(s).start_ns for s in (0, 59, 60, 119, 120, 121)]
+    assert found.segment[3] != found.segment[4]
+
+
 def test_a_field_nobody_knows_is_a_clear_error() -> None:
-    with pytest.raises(ExhumeError, match="no field 'cpu.coffee'") as error:
+    with pytest.raises(ExhumeError, match=r"no field 'cpu\.coffee'") as error:
         series(recording(part(0, [1])), "cpu.coffee", at(0, 1))
     assert error.value.exit_code == EXIT_USAGE

@@ -58,6 +58,8 @@ def test_a_drifting_clock_moves_the_samples_with_it() -> None:
 
 
 def test_filters_apply() -> None:
-    found = sub_second(recording(busy_node()), at(70, 4), 10, Filter(cores=(2,), comms=("kubelet",)))
+    found = sub_second(
+        recording(busy_node()), at(70, 4), 10, Filter(cores=(2,), comms=("kubelet",))
+    )
     assert 380 <= found.counts.sum() <= 389
     assert sub_second(recording(busy_node()), at(70, 4), 10, Filter(pids=(4,))).counts.sum() == 0

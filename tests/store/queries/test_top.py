@@ -22,10 +22,9 @@ def recording(*parts: SegmentData) -> Recording:
     return Recording(Path("/nonexistent"), lambda _: [MemorySegment(p) for p in parts], 1 << 20)
 
 
-def frames(found: tuple[TopFrame, ...]) -> dict[str, tuple[float, float]]:
+def frames(found: tuple[TopFrame, ...]) -> dict[str, object]:
     return {
-        f.frame.name: (f.inclusive_percent_of_selection, f.self_percent_of_selection)
-        for f in found
+        f.frame.name: (f.inclusive_percent_of_selection, f.self_percent_of_selection) for f in found
     }
 
 
@@ -74,7 +73,9 @@ def test_processes_are_ranked_by_core_time_and_limited() -> None:
 
 def test_threads_can_be_told_apart() -> None:
     threads = ((5, 5, "app", "/a"), (5, 6, "app", "/a"), (5, 6, "renamed", "/a"))
-    data = by_hand([(0, 0.1, 0, 0), (0, 0.2, 1, 0), (1, 0.3, 1, 0), (1, 0.4, 2, 0)], threads=threads)
+    data = by_hand(
+        [(0, 0.1, 0, 0), (0, 0.2, 1, 0), (1, 0.3, 1, 0), (1, 0.4, 2, 0)], threads=threads
+    )
     by_process = top(recording(data), at(0, 10)).processes
     assert [(p.comm, p.tid, p.samples, p.cores) for p in by_process] == [
         ("app", None, 3, (0, 1)),
@@ -151,9 +152,7 @@ def test_a_restarted_process_inherits_the_baseline_of_its_name() -> None:
 
 def test_one_more_of_a_crowd_is_measured_by_the_average_of_the_crowd() -> None:
     threads = tuple((pid, pid, "worker", "/") for pid in range(5))
-    samples = [
-        (pid, t, pid, s) for pid in range(4) for _, t, _, s in steady(120, {0: 30})
-    ]
+    samples = [(pid, t, pid, s) for pid in range(4) for _, t, _, s in steady(120, {0: 30})]
     samples += [(4, 120 + t, 4, s) for _, t, _, s in steady(60, {0: 30})]
     data = by_hand(samples, threads=threads, seconds=180)
     newcomer = {p.pid: p for p in top(recording(data), at(120, 60)).processes}[4]
@@ -162,7 +161,7 @@ def test_one_more_of_a_crowd_is_measured_by_the_average_of_the_crowd() -> None:
 
 def test_a_process_never_seen_before_has_a_baseline_of_zero() -> None:
     threads = ((1, 1, "old", "/"), (2, 2, "new", "/"))
-    samples = steady(120, {0: 20}) + [(0, 121.0, 1, 0)]
+    samples = [*steady(120, {0: 20}), (0, 121.0, 1, 0)]
     data = by_hand(samples, threads=threads, seconds=130)
     (process,) = top(recording(data), at(120, 10)).processes
     assert (process.comm, process.baseline_percent_of_one_core) == ("new", 0)

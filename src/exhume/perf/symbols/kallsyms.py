@@ -26,6 +26,7 @@ Ksymbol: TypeAlias = tuple[int, int, str, str]
 
 BPF = "bpf"
 HIDDEN = "addresses are hidden (kernel.kptr_restrict): the kernel's names need CAP_SYSLOG"
+_EXPECTED = "`address type name`"
 _MAX_MODULES = 1 << 16
 _NEWLINE, _SPACE, _TAB = 10, 32, 9
 # Where no symbol follows: the rest of the page, as perf has it.
@@ -118,18 +119,21 @@ def _overlapped(table: SymbolTable, rows: Sequence[tuple[int, int, str]]) -> Boo
 def _addresses(text: U8, line: I64, line_end: I64, digits: int, path: str) -> U64:
     """The first column. All lines have as many digits: 16, or 8 on a 32-bit kernel."""
     if digits not in (8, 16):
-        raise ParseError(path, 1, "`address type name`")
-    sound = line_end - line >= digits + 3
-    at = np.where(sound, line, 0)
-    sound &= (text[at + digits] == _SPACE) & (text[at + digits + 2] == _SPACE)
+        raise ParseError(path, 1, _EXPECTED)
+    _require(line_end - line >= digits + 3, path)
+    sound = (text[line + digits] == _SPACE) & (text[line + digits + 2] == _SPACE)
     address = np.zeros(len(line), np.uint64)
     for digit in range(digits):
-        value = _HEX[text[at + digit]]
+        value = _HEX[text[line + digit]]
         sound &= value < 16
         address = (address << np.uint64(4)) | value
-    if not sound.all():
-        raise ParseError(path, int(np.argmin(sound)) + 1, "`address type name`")
+    _require(sound, path)
     return address
+
+
+def _require(sound: Bool, path: str) -> None:
+    if not sound.all():
+        raise ParseError(path, int(np.argmin(sound)) + 1, _EXPECTED)
 
 
 def _next_address(address: U64) -> U64:

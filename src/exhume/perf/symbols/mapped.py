@@ -72,7 +72,7 @@ def ways(host: Host, pid: int, path: str, start: int, end: int) -> Iterator[Way]
 def is_mapped(way: Way, file: OpenFile, mapping: MappedFile) -> bool:
     """Is this the file that was mapped, and not one that took its place?"""
     if mapping.build_id is not None:
-        return same_build_id(elf.read_build_id(file.image, mapping.path), mapping.build_id)
+        return same_build_id(_build_id(file, mapping.path), mapping.build_id)
     if way.exact or mapping.key == file.key:
         return True
     is_file_key = mapping.key.count("-") == 3

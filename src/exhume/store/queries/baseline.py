@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,8 +63,10 @@ class Baseline:
         return self.frame_ms.get(frame, 0.0) / 10 / self.frame_seconds
 
 
-def hour_before(recording: Recording, window: Window, wanted: Filter) -> Baseline | None:
-    """None where less than a minute was recorded."""
+def hour_before(
+    recording: Recording, window: Window, wanted: Filter, frames: Collection[Frame]
+) -> Baseline | None:
+    """Of all processes and of these frames. None where less than a minute was recorded."""
     before = Window(window.start_ns - HOUR_NS, window.start_ns)
     baseline = Baseline()
     # The roll-ups hold neither modes nor frames by pid: no baseline then, rather than a wrong one.
@@ -74,7 +77,7 @@ def hour_before(recording: Recording, window: Window, wanted: Filter) -> Baselin
             _add_processes(baseline, view, before)
         if baseline.frames_apply:
             with recording.sparing(view):
-                _add_frames(baseline, view, before, wanted.comms)
+                _add_frames(baseline, view, before, wanted.comms, set(frames))
     enough = max(baseline.seconds, baseline.frame_seconds) >= MIN_SECONDS
     return baseline if enough else None
 
@@ -117,7 +120,11 @@ def _add_processes(baseline: Baseline, view: SegmentView, before: Window) -> Non
 
 
 def _add_frames(
-    baseline: Baseline, view: SegmentView, before: Window, comms: tuple[str, ...]
+    baseline: Baseline,
+    view: SegmentView,
+    before: Window,
+    comms: tuple[str, ...],
+    asked: set[Frame],
 ) -> None:
     inside, length = _whole(view, before, MINUTE_NS)
     if not inside.any():
@@ -128,6 +135,8 @@ def _add_frames(
         named = np.array([frame.name in comms for frame in frames], np.bool_)
         keep &= named[rows.process]
     took = np.bincount(rows.frame[keep], rows.inclusive_ms[keep], len(frames))
-    for index in np.flatnonzero(took):
-        baseline.frame_ms[frames[index]] += float(took[index])
+    names = {frame.name for frame in asked}  # hashing a name is quicker than hashing a frame
+    for index, frame in enumerate(frames):
+        if frame.name in names and frame in asked and took[index]:
+            baseline.frame_ms[frame] += float(took[index])
     baseline.frame_seconds += float(length[inside].sum()) / 1e9

@@ -25,18 +25,17 @@ def core_times(
             start, end = wall_intervals(view.clock, seconds.start_ns, seconds.end_ns)
             overlap = _overlap(start, end, window)
             inside = np.flatnonzero(overlap)
+            if not len(inside):
+                continue
+            shares = seconds.permille[:, :, inside]
+            known = shares[0] >= 0
+            weight = known * overlap[inside]
+            parts = np.vstack([(shares * weight).sum(axis=2) / 10, weight.sum(axis=1)])
+            busy = np.where(known, shares[: len(BUSY_MODES)].sum(axis=0), 0).max(axis=1)
             for row, core in enumerate(seconds.cores):
-                if cores and core not in cores:
-                    continue
-                shares = seconds.permille[:, row, inside]
-                known = shares[0] >= 0
-                weight = np.where(known, overlap[inside], 0.0)
-                if not weight.sum():
-                    continue
-                busy = shares[: len(BUSY_MODES)].sum(axis=0)[known].max() / 10
-                worst[core] = max(worst.get(core, 0.0), min(float(busy), 100.0))
-                added = np.append((shares * weight).sum(axis=1) / 10, weight.sum())
-                sums[core] = sums.get(core, 0.0) + added
+                if parts[-1, row] and (not cores or core in cores):
+                    sums[core] = sums.get(core, 0.0) + parts[:, row]
+                    worst[core] = max(worst.get(core, 0.0), min(float(busy[row]) / 10, 100.0))
     return tuple(_times(core, sums[core], worst[core]) for core in sorted(sums))
 
 

@@ -13,8 +13,9 @@ from exhume.model.arrays import I64
 from exhume.model.fields import BY_ID
 from exhume.model.series import MISSING
 from exhume.model.window import Window
+from exhume.store.minutes import Rows
 from exhume.store.recording import Recording
-from exhume.store.rollups import SECOND_NS
+from exhume.store.rollups import MINUTE_NS, SECOND_NS
 from exhume.store.view import SegmentView
 
 MAX_JOIN_NS = 15 * SECOND_NS
@@ -44,9 +45,13 @@ def series(
         )
     counter = BY_ID[field].kind == "counter"
     lines: dict[str, Line] = {}
+    read: set[str] = set()
     for view in recording.views(window):
         with recording.sparing(view):
             _add(lines, view, field, window, instances, counter)
+            read.add(view.name)
+    if BY_ID[field].instance != "core":  # of those only the sum over all cores is left
+        _add_minutes(lines, recording.minutes("series", window, read), field, instances)
     return [_answer(field, name, line) for name, line in lines.items()]
 
 
@@ -84,12 +89,32 @@ def _add(
             line.end = boot, int(ticks[-1]), last
 
 
+def _add_minutes(
+    lines: dict[str, Line], rows: Rows, field: str, instances: Collection[str]
+) -> None:
+    """Of segments that are gone: the first and the last reading of each minute, a piece each."""
+    here = rows["field"] == field
+    for source in np.unique(rows["source"][here].astype(str)):
+        for name in np.unique(rows["instance"][here & (rows["source"] == source)].astype(str)):
+            if instances and name not in instances:
+                continue
+            chosen = here & (rows["source"] == source) & (rows["instance"] == name)
+            minute = rows["minute"][chosen].astype(np.int64) * MINUTE_NS
+            line = lines.setdefault(str(name), Line())
+            line.wall.append(np.stack([minute, minute + MINUTE_NS - SECOND_NS], axis=1).ravel())
+            values = np.stack([rows["first"][chosen], rows["last"][chosen]], axis=1)
+            line.values.append(values.astype(np.int64).ravel())
+            line.pieces.append(max(line.pieces, default=-1) + 1)
+
+
 def _answer(field: str, instance: str, line: Line) -> SeriesAnswer:
-    lengths = [len(part) for part in line.wall]
+    order = sorted(range(len(line.wall)), key=lambda index: int(line.wall[index][0]))
+    lengths = [len(line.wall[index]) for index in order]
+    pieces = np.array([line.pieces[index] for index in order]) % 256
     return SeriesAnswer(
         field=field,
         instance=instance,
-        wall_ns=np.concatenate(line.wall),
-        values=np.concatenate(line.values),
-        segment=np.repeat(np.array(line.pieces) % 256, lengths).astype(np.uint8),
+        wall_ns=np.concatenate([line.wall[index] for index in order]),
+        values=np.concatenate([line.values[index] for index in order]),
+        segment=np.repeat(pieces, lengths).astype(np.uint8),
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from exhume.derive.flame import FrameTable, branches_of, by_frame
 from exhume.derive.interrupts_off import interrupts_were_off
-from exhume.derive.stacks import sum_up
 from exhume.model.answers import Filter, Top, TopFrame, TopProcess
 from exhume.model.arrays import I32, I64
 from exhume.model.stack import Frame, FrameKind, Mode
@@ -44,8 +44,9 @@ class Tally:
     seconds: float = 0.0
     samples: int = 0
     work: dict[Key, Work] = field(default_factory=dict)
-    inclusive_ns: dict[Frame, int] = field(default_factory=dict)
-    self_ns: dict[Frame, int] = field(default_factory=dict)
+    table: FrameTable = field(default_factory=FrameTable)
+    frames: list[tuple[I64, I64]] = field(default_factory=list)
+    """Inclusive and own time by number of the table, a pair each view."""
 
     @property
     def total_ns(self) -> int:
@@ -66,14 +67,15 @@ def top(
         with recording.sparing(view):
             parts = list(chosen(view, window, filter))
             _add(tally, view, parts, by_thread)
-    baseline = hour_before(recording, window, filter)
+    frames = _hottest(tally, limit)
+    baseline = hour_before(recording, window, filter, [frame for frame, _, _ in frames])
     return Top(
         window=window,
         filter=filter,
         seconds_recorded=tally.seconds,
         samples=tally.samples,
         processes=tuple(_processes(tally, baseline, limit)),
-        frames=tuple(_frames(tally, baseline, limit)),
+        frames=tuple(_frames(tally, baseline, frames)),
         core_times=core_times(recording, window, filter.cores),
         notes=notes(recording, window, filter.cores, tally.seconds),
     )
@@ -90,14 +92,8 @@ def _add(tally: Tally, view: SegmentView, parts: list[Chosen], by_thread: bool) 
         tally.samples += len(stack)
         if weight:
             tally.seconds += (part.run.end_ns - part.run.start_ns) / 1e9
-    total = sum_up(index.tree.parent, own, index.level_starts)
-    total[~index.outermost] = 0  # recursion counts once
-    frames = index.tree.frames
-    for target, weights in ((tally.inclusive_ns, total), (tally.self_ns, own)):
-        sums = np.bincount(index.tree.frame, weights, len(frames)).astype(np.int64)
-        for number in np.flatnonzero(sums):
-            if frames[number].kind != FrameKind.PROCESS and number:
-                target[frames[number]] = target.get(frames[number], 0) + int(sums[number])
+    branches = branches_of(index.tree, own, index.level_starts, tally.table)
+    tally.frames.append(by_frame(branches, len(tally.table)))
 
 
 def _add_work(
@@ -147,13 +143,29 @@ def _processes(tally: Tally, baseline: Baseline | None, limit: int) -> Iterable[
         )
 
 
-def _frames(tally: Tally, baseline: Baseline | None, limit: int) -> Iterable[TopFrame]:
+def _hottest(tally: Tally, limit: int) -> list[tuple[Frame, int, int]]:
+    """Frames with their inclusive and own time, most inclusive first."""
+    inclusive, own = np.zeros((2, len(tally.table)), np.int64)
+    for more, alone in tally.frames:
+        inclusive[: len(more)] += more
+        own[: len(alone)] += alone
+    frames = tally.table.frames()
+    functions = np.array([frame.kind != FrameKind.PROCESS for frame in frames], np.bool_)
+    inclusive[~functions] = own[~functions] = 0
+    leading = np.argsort(-inclusive, kind="stable")
+    shown = {*leading[:limit].tolist(), *np.argsort(-own, kind="stable")[:limit].tolist()}
+    return [
+        (frames[number], int(inclusive[number]), int(own[number]))
+        for number in leading.tolist()
+        if number in shown and inclusive[number]
+    ]
+
+
+def _frames(
+    tally: Tally, baseline: Baseline | None, hottest: list[tuple[Frame, int, int]]
+) -> Iterable[TopFrame]:
     all_ns = tally.total_ns
-    inclusive = sorted(tally.inclusive_ns, key=lambda frame: -tally.inclusive_ns[frame])
-    alone = sorted(tally.self_ns, key=lambda frame: -tally.self_ns[frame])
-    shown = {*inclusive[:limit], *alone[:limit]}
-    for frame in (frame for frame in inclusive if frame in shown):
-        took, own = tally.inclusive_ns[frame], tally.self_ns.get(frame, 0)
+    for frame, took, own in hottest:
         percent = _percent_of_one_core(took, tally)
         before = None if baseline is None else baseline.frame(frame)
         yield TopFrame(

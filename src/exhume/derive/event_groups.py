@@ -1,0 +1,106 @@
+"""Which events matter most, and which say the same. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from exhume.model.answers import EventAnswer
+from exhume.model.evidence import EventGroup
+
+NOTABLE_KINDS = (
+    "kernel-log",
+    "job-log",
+    "unit-failed",
+    "core-offline",
+    "core-online",
+    "clock-step",
+    "gap",
+    "rate",
+)
+"""What is worth a mark above a map of cores."""
+HARM = 3
+"""The severity of harm to somebody, as opposed to something that may explain it."""
+
+# Classes of kernel_log.toml.
+_HARMFUL = frozenset(
+    {
+        *("netdev-starve", "netdev-reset", "netdev-device", "cpu", "kernel", "hw", "gpu"),
+        *("disk", "io-lock", "mem"),
+    }
+)
+_HARMLESS = frozenset({"info"})
+_BY_KIND = {
+    "job-log": HARM,
+    "unit-failed": 2,
+    "core-offline": 2,
+    "core-online": 1,
+    "clock-step": 2,
+    "gap": 2,
+    "log-lost": 1,
+    "rate": 1,
+}
+_NUMBERS = re.compile(r"0x[0-9a-f]+|(?<![a-zA-Z])[0-9a-f]*\d[0-9a-f]*(?![a-zA-Z])")
+_SAME_TEXT = 80
+"""Characters of an unknown line that are compared."""
+
+
+def severity(event: EventAnswer) -> int:
+    """0: of no account by itself, up to HARM."""
+    if event.kind != "kernel-log":
+        return _BY_KIND.get(event.kind, 0)
+    known = event.fields.get("class")
+    if known is None or known in _HARMLESS:
+        return 0
+    return HARM if known in _HARMFUL else 2
+
+
+def most_severe(events: Sequence[EventAnswer]) -> list[EventGroup]:
+    """Groups of notable events, the worst first, and of those the earliest."""
+    notable = [event for event in events if severity(event)]
+    rank: dict[tuple[str, ...], int] = {}
+    for event in notable:
+        rank[alike(event)] = max(rank.get(alike(event), 0), severity(event))
+    groups = zip(_grouped(notable), folded(notable), strict=True)
+    ordered = sorted(groups, key=lambda pair: (-rank[pair[0]], pair[1].first_wall_ns))
+    return [group for _, group in ordered]
+
+
+def folded(events: Sequence[EventAnswer]) -> list[EventGroup]:
+    """Like events as one each, in order of their first time."""
+    return [_group(members) for members in _grouped(events).values()]
+
+
+def each(events: Sequence[EventAnswer]) -> list[EventGroup]:
+    return [_group([event]) for event in events]
+
+
+def alike(event: EventAnswer) -> tuple[str, ...]:
+    """Equal for events that say the same: numbers in a text may differ."""
+    signature = event.fields.get("signature")
+    if signature is not None:
+        return event.kind, event.subject, str(signature)
+    return event.kind, event.subject, "", _NUMBERS.sub("#", event.text)[:_SAME_TEXT]
+
+
+def _grouped(events: Sequence[EventAnswer]) -> dict[tuple[str, ...], list[EventAnswer]]:
+    groups: dict[tuple[str, ...], list[EventAnswer]] = {}
+    for event in events:
+        groups.setdefault(alike(event), []).append(event)
+    return groups
+
+
+def _group(members: Sequence[EventAnswer]) -> EventGroup:
+    first = members[0]
+    cores, pids = {event.core for event in members}, {event.pid for event in members}
+    return EventGroup(
+        first_wall_ns=first.wall_ns,
+        last_wall_ns=max(event.wall_ns for event in members),
+        kind=first.kind,
+        subject=first.subject,
+        text=first.text,
+        signature=str(first.fields.get("signature", "")),
+        core=first.core if len(cores) == 1 else None,
+        pid=first.pid if len(pids) == 1 else None,
+        count=sum(event.count for event in members),
+    )

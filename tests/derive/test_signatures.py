@@ -1,0 +1,272 @@
+"""Which log line means what."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.derive import signatures
+from exhume.derive.signatures import MAX_LINE, MAX_USER_SIGNATURES, Signature, match, parse
+from exhume.errors import ParseError
+
+SAMPLES = [
+    line.split("\t")
+    for line in (Path(__file__).parent / "log_samples.tsv").read_text().splitlines()[1:]
+]
+ALL = [*signatures.kernel_log(), *signatures.job_log()]
+
+
+@pytest.mark.parametrize(("identity", "cls", "line"), SAMPLES)
+def test_every_line_of_the_facts_is_known(identity: str, cls: str, line: str) -> None:
+    found = match(line)
+    assert found is not None
+    assert (found.id, found.cls) == (identity, cls)
+
+
+ENA = {"driver": "ena", "device": "0000:00:05.0", "interface": "eth0"}
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        (
+            "ena 0000:00:05.0 eth0: TX q 5 is paused for too long (threshold 5000000). "
+            "Time since last napi 6328000 usec. napi scheduled: 1",
+            ENA
+            | {
+                "queue": 5,
+                "threshold_seconds": 5.0,
+                "since_napi_seconds": 6.328,
+                "napi_scheduled": 1,
+            },
+        ),
+        (
+            "ena 0000:00:05.0 eth0: TX q 5 is paused for too long (threshold 5000000). "
+            "usecs since napi 6328000. napi scheduled: 1. napi CPU: 17. msecs since interrupt: 6324",
+            ENA
+            | {
+                "queue": 5,
+                "core": 17,
+                "threshold_seconds": 5.0,
+                "since_napi_seconds": 6.328,
+                "since_interrupt_seconds": 6.324,
+                "napi_scheduled": 1,
+            },
+        ),
+        (
+            "ena 0000:00:05.0 eth0: TX hasn't completed, qid 3, index 12. 5600 msecs since last "
+            "interrupt, 5601 msecs since last napi execution, napi scheduled: 1",
+            ENA
+            | {
+                "queue": 3,
+                "index": 12,
+                "since_interrupt_seconds": 5.6,
+                "since_napi_seconds": 5.601,
+                "napi_scheduled": 1,
+            },
+        ),
+        (
+            "NETDEV WATCHDOG: eth0 (ena): transmit queue 3 timed out",
+            {"interface": "eth0", "driver": "ena", "queue": 3},
+        ),
+        (
+            "ena 0000:00:05.0 eth0: NETDEV WATCHDOG: CPU: 56: transmit queue 11 timed out 5340 ms",
+            ENA | {"core": 56, "queue": 11, "stalled_seconds": 5.34},
+        ),
+        (
+            "watchdog: BUG: soft lockup - CPU#58 stuck for 23s! [kworker/u146:7:707658]",
+            {"core": 58, "stalled_seconds": 23.0, "comm": "kworker/u146:7", "pid": 707658},
+        ),
+        (
+            "Memory cgroup out of memory: Killed process 1234 (python3) total-vm:1000kB, "
+            "anon-rss:900kB, file-rss:1kB, shmem-rss:0kB, UID:0",
+            {
+                "scope": "Memory cgroup out of memory",
+                "pid": 1234,
+                "comm": "python3",
+                "virtual_bytes": 1024000,
+                "anonymous_bytes": 921600,
+                "file_bytes": 1024,
+                "shmem_bytes": 0,
+            },
+        ),
+        ("hrtimer: interrupt took 1234567 ns", {"took_seconds": 0.001234567}),
+    ],
+)
+def test_figures_come_in_seconds_and_bytes_and_as_numbers(
+    line: str, fields: dict[str, str | int | float]
+) -> None:
+    found = match(line)
+    assert found is not None
+    assert found.fields == fields
+
+
+def test_the_arguments_that_ena_2_17_0_swaps_are_put_right() -> None:
+    found = match("ena 0000:00:03.0 eth0: [2/2] qid: 39, napi CPU: 3")
+    assert found is not None
+    assert (found.id, found.fields["queue"], found.fields["core"]) == ("ena.lost_tx_detail", 3, 39)
+    other = match(
+        "ena 0000:00:03.0 eth0: [2/2] qid: 3, highest TX completion pending time (msec): 6100, "
+        "napi sched changes: 0, napi CPU: 39"
+    )
+    assert other is not None
+    assert (other.fields["queue"], other.fields["core"]) == (3, 39), "that line is right as it is"
+
+
+def test_a_message_without_the_interface_still_names_the_device() -> None:
+    found = match("ena 0000:00:05.0: Device reset completed successfully")
+    assert found is not None
+    assert found.fields == {"driver": "ena", "device": "0000:00:05.0"}
+
+
+def test_a_prefix_of_dmesg_or_journal_does_no_harm() -> None:
+    line = "[12345.678] ena 0000:00:05.0 ens5: Keep alive watchdog timeout."
+    found = match(line)
+    assert found is not None
+    assert found.fields["interface"] == "ens5"
+
+
+@pytest.mark.parametrize("signature", ALL, ids=lambda one: one.id)
+def test_every_signature_explains_itself_and_matches_its_examples(signature: Signature) -> None:
+    assert signature.examples
+    assert signature.meaning.endswith(".")
+    whole = (
+        signatures.kernel_log() if signature in signatures.kernel_log() else signatures.job_log()
+    )
+    for example in signature.examples:
+        found = match(example, whole)
+        assert found is not None
+        assert found.id == signature.id, "an earlier one takes its lines"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ray.exceptions.ObjectFetchTimedOutError: Failed to retrieve object abc.",
+        "ray.exceptions.ObjectLostError: Failed to retrieve object abc.",
+        "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+        "Health check failed for node abc, remaining checks 2",
+        "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+    ],
+)
+def test_failures_of_jobs_are_known_in_job_logs_and_not_in_the_kernels(line: str) -> None:
+    found = match(line, signatures.job_log())
+    assert found is not None
+    assert found.cls == "job"
+    assert match(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "EXT4-fs (vda): mounted filesystem r/w without journal. Quota mode: none.",
+        "eth0: renamed from veth1",
+        'audit: type=1400 audit(1.2:3): apparmor="STATUS"',
+        "TX q is fine",
+        "",
+    ],
+)
+def test_ordinary_lines_mean_nothing(line: str) -> None:
+    assert match(line) is None
+
+
+HOSTILE = [
+    "TX q 5 is paused for too long (threshold " + "9" * 5000 + "). Time since last napi 1 usec",
+    "ena " * 5000 + "is paused for too long",
+    "INFO: task " + ":1" * 3000 + " blocked for more than",
+    "oom-kill:constraint=A," + "mems_allowed=0," * 500,
+    "Killed process 1 (" + ") total-vm:" * 400,
+    "XFS (" + "a): shut" * 500,
+    "[Rank 0]" * 400 + " Watchdog caught collective operation timeout: ",
+    "\x1b[31m\x00\u202e Keep alive watchdog timeout.",
+    "soft lockup" * 400,
+    "NVRM: Xid (" + "," * 4000,
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+def test_hostile_lines_take_no_time(line: str) -> None:
+    start = time.process_time()
+    for _ in range(20):
+        match(line)
+        match(line, signatures.job_log())
+    assert (time.process_time() - start) / 20 < 0.02
+
+
+@given(st.text(max_size=300), st.sampled_from(ALL))
+def test_any_text_around_a_literal_is_matched_or_not_without_error(
+    text: str, signature: Signature
+) -> None:
+    for line in (text, signature.literal + text, text + signature.literal + text):
+        match(line)
+        match(line, ALL)
+
+
+def test_a_flood_of_100_000_lines_is_cheap() -> None:
+    hit = "ena 0000:00:05.0 eth0: Found a Tx that wasn't completed on time, qid 2, index {}."
+    miss = "systemd-journald[{}]: Received client request to flush runtime journal."
+    lines = [(hit if number % 2 else miss).format(number) for number in range(10_000)]
+    start = time.process_time()
+    found = sum(match(line) is not None for line in lines)
+    spent = time.process_time() - start
+    assert found == 5_000
+    assert spent * 10 < 5, f"{spent * 100:.1f} µs a line"
+
+
+def test_long_lines_are_cut_before_they_are_looked_at() -> None:
+    assert match("x" * MAX_LINE + "Keep alive watchdog timeout.") is None
+
+
+ENTRY = """[[signature]]
+id = "my.fault"
+class = "job"
+literal = "fault number"
+pattern = 'fault number (?P<number>\\d+) after (?P<waited_msec>\\d+) ms in (?P<where>\\w+)'
+meaning = "It broke."
+numbers = ["extra"]
+examples = ["fault number 7 after 1500 ms in shuffle"]
+"""
+
+
+def test_a_users_signature_works_like_a_built_in_one() -> None:
+    mine = parse(ENTRY, "mine.toml")
+    found = match("fault number 7 after 1500 ms in shuffle", mine)
+    assert found is not None
+    assert found.fields == {"number": 7, "waited_seconds": 1.5, "where": "shuffle"}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[[signature", "TOML"),
+        ("x = 1", r"\[\[signature\]\] entries"),
+        ("signature = 5", r"\[\[signature\]\] entries"),
+        ("signature = [5]", "a table"),
+        ("[[signature]]\nid = 'a'", "class = 'text'"),
+        (ENTRY.replace("my.fault", ""), "id = 'text'"),
+        (ENTRY.replace("meaning =", "sense ="), "meaning = 'text'"),
+        (ENTRY + "colour = 'red'\n", "not colour = 'red'"),
+        (ENTRY + "device = 'yes'\n", "not device = 'yes'"),
+        (ENTRY.replace('"fault number"', '"abc"'), "literal of 4 characters"),
+        (ENTRY.replace("(?P<number>", "(?P<number"), "no regular expression"),
+        (ENTRY.replace("fault number 7", "nothing"), "that match"),
+        (ENTRY.replace("\\w+)'", "(a+)+)'"), "repeats a group"),
+        (ENTRY * (MAX_USER_SIGNATURES + 1), f"at most {MAX_USER_SIGNATURES}"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_the_reason(text: str, complaint: str) -> None:
+    with pytest.raises(ParseError, match=complaint):
+        parse(text, "mine.toml")
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_a_file_of_signatures_or_a_parse_error(text: str) -> None:
+    for candidate in (text, ENTRY + text, ENTRY.replace("my.fault", text)):
+        try:
+            parse(candidate, "mine.toml")
+        except ParseError:
+            continue
