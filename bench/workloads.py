@@ -236,8 +236,8 @@ def fixed(kind: Kind, units: int, core: int | None) -> Timed:
 def lengthen(source: Path, target: Path, end_ns: int, seconds: float) -> None:
     """Work for the closer: a head log's frames up to `end_ns`, over and over, for so long.
 
-    Processes that were born in it get new ids in each copy. Stacks are written once a minute, as
-    the recorder does. Times within a frame count from its start.
+    Processes that were born in it get new ids in each copy, the others live on. Stacks are written
+    once a minute, as the recorder does. Times within a frame count from its start.
     """
     # Here, because the load must not carry them.
     import numpy as np
@@ -256,9 +256,12 @@ def lengthen(source: Path, target: Path, end_ns: int, seconds: float) -> None:
 
     def again(columns: Columns, copy: int) -> Columns:
         arrays = dict(columns.arrays)
+        is_over = np.isin(columns.get("exit.tid", "<i4"), born)
         for name, numbers in columns.arrays.items():
             if name.endswith(("pid", "tid")):
                 arrays[name] = (numbers + np.isin(numbers, born) * (copy << 16)).astype("<i4")
+            if name.startswith("exit."):
+                arrays[name] = arrays[name][is_over]
         if copy % per_epoch:
             arrays.pop("stack.words", None)
             arrays.pop("stack.count", None)

@@ -10,8 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from exhume.derive import signatures
-from exhume.derive.safe_patterns import problem_of
-from exhume.derive.signatures import MAX_LINE
+from exhume.derive.safe_patterns import MAX_LINE, problem_of
 
 
 @pytest.mark.parametrize(
@@ -20,9 +19,10 @@ from exhume.derive.signatures import MAX_LINE
         (r"(a+)+b", "repeats a group"),
         (r"(?:a|aa)*b", "repeats a group"),
         (r"(\w+\s?)*x", "repeats a group"),
-        (r"\d+\d+x", "twice in a row"),
-        (r".*a.*b.*c", "stretches of anything"),
-        (r"[^:]*[ ]x.*y.*z", "stretches of anything"),
+        (r"\d+\d+\d+x", "too many ways"),
+        (r".*a.*b.*c", "too many ways"),
+        (r"\S+\w+\s*.*z", "too many ways"),
+        (r"a?" * 30 + "a" * 30, "too many ways"),
         (r"(a)\1", "reference back"),
         (r"(?=a)b", "looking ahead"),
         (r"(?<!a)b", "looking ahead"),
@@ -41,7 +41,8 @@ def test_what_could_run_for_ever_is_refused_with_the_reason(pattern: str, reason
         r"qid (?P<queue>\d+), index (?P<index>\d+)\.",
         r"task (?P<comm>\S+):(?P<pid>\d+) blocked",
         r"a=[^,]*,b=[^,]*,c=[^,]*,d=(?P<d>[^,]*),",
-        r"(?:one|two|.*three) .*",
+        r"(?:one|two|three) .*",
+        r"(?P<unit>\S{1,200}): failed after \d+ tries",
         r"(?:optional (?P<x>\d+))?end",
         r"\w+ \w+ \w+ \w+",
         r"(?i:deadline[ _]?exceeded)",
@@ -68,12 +69,12 @@ PATTERNS = st.lists(
 @settings(deadline=None, max_examples=150)
 @given(PATTERNS, st.text("a 1:,b", min_size=1, max_size=6))
 def test_an_accepted_pattern_is_quick_on_the_worst_lines(pattern: str, unit: str) -> None:
-    assume(problem_of(pattern) is None)
+    assume(problem_of(pattern + "~") is None)
     line = (unit * MAX_LINE)[:MAX_LINE]
-    compiled = re.compile(pattern + "\x00")  # never matches: every way is tried
+    compiled = re.compile(pattern + "~")  # which no line has: every way is tried
     start = time.process_time()
     compiled.search(line)
-    assert time.process_time() - start < 20, pattern
+    assert time.process_time() - start < 2, pattern
 
 
 @given(st.text(max_size=60))

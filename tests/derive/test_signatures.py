@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.derive import signatures
-from exhume.derive.signatures import MAX_LINE, MAX_USER_SIGNATURES, Signature, match, parse
+from exhume.derive.safe_patterns import MAX_LINE
+from exhume.derive.signatures import MAX_USER_SIGNATURES, Signature, match, parse
 from exhume.errors import ParseError
 
 SAMPLES = [
@@ -46,7 +47,8 @@ ENA = {"driver": "ena", "device": "0000:00:05.0", "interface": "eth0"}
         ),
         (
             "ena 0000:00:05.0 eth0: TX q 5 is paused for too long (threshold 5000000). "
-            "usecs since napi 6328000. napi scheduled: 1. napi CPU: 17. msecs since interrupt: 6324",
+            "usecs since napi 6328000. napi scheduled: 1. napi CPU: 17. "
+            "msecs since interrupt: 6324",
             ENA
             | {
                 "queue": 5,

@@ -12,7 +12,8 @@ from exhume.model.sample import Threads
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.asof import UNKNOWN
 from exhume.perf.history import History
-from exhume.perf.naming import MappedCode, Namer, RawSamples, unique_rows
+from exhume.perf.naming import Namer, RawSamples, unique_rows
+from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.perf.symbols.table import SymbolTable
 from tests.perf.records_encoder import KERNEL, USER

@@ -353,6 +353,7 @@ DRIVER = r"""
 int main(void) {
     uint64_t length, walks = 0;
     xh_stacks *stacks = xh_stacks_new(4);
+    xh_tree *tree = xh_tree_new(), *names = xh_tree_new();
     xh_layout layouts[2];
     uint64_t ids[3] = {1, 5, 1ull << 40};
     uint16_t of_id[3] = {0, 1, 1};
@@ -372,12 +373,38 @@ int main(void) {
         xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, stacks, &c, &m);
         if (m.consumed != n.consumed || m.consumed > length) return 3;
         if (m.samples + m.bad != s || m.others != o || m.words > n.words) return 4;
+        int64_t *start = ROOM(8 * m.new_stacks), *count = ROOM(8 * m.new_stacks);
+        int64_t *space = ROOM(8 * m.new_stacks), at = 0;
+        uint32_t *ends = ROOM(4 * m.new_stacks), *children = ROOM(4 * m.new_stacks);
+        for (uint64_t i = 0; i < m.new_stacks; i++) {
+            start[i] = at, count[i] = c.word_count[i], space[i] = (int64_t)(i % 3) - 1;
+            at += count[i];
+        }
+        uint64_t *words = ROOM(8 * at); /* exactly as many as there are */
+        memcpy(words, c.words, 8 * at);
+        if (!xh_tree_add(tree, words, start, count, space, m.new_stacks, ends)) return 5;
+        for (uint64_t i = 0; i < m.new_stacks; i++)
+            if (ends[i] >= xh_tree_count(tree)) return 6;
+        if (!xh_tree_children(names, ends, words, 0, children)) return 7;
+        for (uint64_t i = 0; i < m.new_stacks; i++) ends[i] %= xh_tree_count(names);
+        if (!xh_tree_children(names, ends, words, m.new_stacks, children)) return 7;
+        free(start), free(count), free(space), free(ends), free(children), free(words);
         void **columns = (void **)&c;
         for (size_t i = 0; i < sizeof c / sizeof *columns; i++) free(columns[i]);
         free(buf);
         if (++walks % 97 == 0) xh_stacks_reset(stacks);
     }
-    xh_stacks_free(stacks);
+    uint64_t n = xh_tree_count(tree);
+    uint32_t *parent = ROOM(4 * n);
+    uint64_t *address = ROOM(8 * n);
+    int32_t *space = ROOM(4 * n);
+    uint16_t *depth = ROOM(2 * n);
+    uint8_t *kind = ROOM(n);
+    xh_tree_copy(tree, parent, address, space, depth, kind);
+    for (uint64_t i = 1; i < n; i++)
+        if (parent[i] >= i || depth[i] != depth[parent[i]] + 1) return 8;
+    free(parent), free(address), free(space), free(depth), free(kind);
+    xh_tree_free(tree), xh_tree_free(names), xh_stacks_free(stacks);
     printf("%llu\n", (unsigned long long)walks);
     return 0;
 }

@@ -40,7 +40,7 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
     some = Captures(tmp_path)
     some.want(file("aa"), 1)
     some.want(file("aa", pid=8), 1)
-    assert [one.pid for one in some.next_batch()] == [7]
+    assert [one.pid for one in some.next_batch()] == [8]  # the later one is likelier to live
     settle(some, "aa" * 4)
     some.want(file("aa"), 1)
     some.seen_again(mapped(1, 9))
@@ -90,7 +90,8 @@ def test_a_file_found_by_the_scan_gets_a_new_chance_too_once_it_was_seen_mapped(
     some = Captures(tmp_path)
     some.want(file("aa"))  # the scan knows no hash
     some.want(file("aa", pid=8), 1)
-    some.next_batch()
+    assert [one.pid for one in some.next_batch()] == [8]
+    assert some.next_batch(urgent=False) == []
     settle(some)
     some.seen_again(mapped(1, 99))
     assert [one.pid for one in some.next_batch()] == [99]
@@ -114,8 +115,29 @@ def test_many_files_come_in_batches(tmp_path: Path) -> None:
     keys = [f"{n:08x}" for n in range(BATCH + 5)]
     for key in keys:
         some.want(MappedFile(key, None, f"/{key}", 7, 0, 1))
-    assert [f.key for f in some.next_batch()] == keys[:BATCH]
-    assert [f.key for f in some.next_batch()] == keys[BATCH:]
+    assert some.next_batch() == []
+    assert [f.key for f in some.next_batch(urgent=False)] == keys[:BATCH]
+    assert [f.key for f in some.next_batch(urgent=False)] == keys[BATCH:]
+
+
+def test_what_is_mapped_now_comes_before_what_was_there_and_the_newest_first(
+    tmp_path: Path,
+) -> None:
+    some = Captures(tmp_path)
+    some.want(file("aa"))
+    for number, name in enumerate(("bb", "cc", "dd")):
+        some.want(file(name), number)
+    assert [f.key[:2] for f in some.next_batch()] == ["dd", "cc", "bb"]
+    assert [f.key[:2] for f in some.next_batch(urgent=False)] == ["aa"]
+
+
+def test_a_file_that_was_read_while_it_waited_is_not_read_again(tmp_path: Path) -> None:
+    some = Captures(tmp_path)
+    some.want(file("aa"), 1)
+    some.next_batch()
+    some.seen_again(mapped(1, 99))  # mapped again while it is being read
+    settle(some, "aa" * 4)
+    assert some.next_batch() == []
 
 
 def test_it_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

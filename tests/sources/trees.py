@@ -200,8 +200,11 @@ def softirqs(machine: Machine) -> str:
     return "\n".join(rows) + "\n"
 
 
-def interrupts(machine: Machine, bump: int = 0) -> str:
-    """8 queues of an ENA card, others to make up 200 lines; `bump` moves queue 3 and the timer."""
+def interrupts(machine: Machine, bump: int = 0, step: int = 0) -> str:
+    """8 queues of an ENA card, others to make up 180 lines.
+
+    `bump` moves queue 3 and the timer, and every `step`th of the others.
+    """
     online = machine.online
     rows = ["           " + "".join(f"CPU{core:<8}" for core in online)]
 
@@ -214,7 +217,8 @@ def interrupts(machine: Machine, bump: int = 0) -> str:
         line(str(30 + queue), counts, f"  PCI-MSI {81920 + queue}-edge      eth0-Tx-Rx-{queue}")
     for other in range(170 if machine.cores > 2 else 3):
         tail = f"  PCI-MSI {524288 + other}-edge      nvme0q{other}"
-        line(str(60 + other), [other] * len(online), tail)
+        moved = bump if step and other % step == 0 else 0
+        line(str(60 + other), [other + moved] * len(online), tail)
     line("NMI", [0] * len(online), "   Non-maskable interrupts")
     line("LOC", [5000 + bump] * len(online), "   Local timer interrupts")
     line("RES", [7] * len(online), "   Rescheduling interrupts")

@@ -32,8 +32,8 @@ def check_round_trip(data: SegmentData, segment: Segment) -> None:
     behind = data.samples.time_ns - columns.time_ns(rows)
     assert ((behind >= 0) & (behind < TICK_NS)).all(), "times are kept to 100 µs"
     assert rows.core().tolist() == data.samples.core.tolist()
-    assert columns.thread.tolist() == data.samples.thread.tolist()
-    assert columns.stack.tolist() == data.samples.stack.tolist()
+    assert columns.thread_of(rows).tolist() == data.samples.thread.tolist()
+    assert columns.stack_of(rows).tolist() == data.samples.stack.tolist()
     tree = segment.tree().tree
     assert tree.parent.tolist() == data.tree.parent.tolist()
     assert tree.frame.tolist() == data.tree.frame.tolist()

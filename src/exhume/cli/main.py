@@ -25,6 +25,12 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("cores", "Which cores were busy when: a map of core × time, by its worst seconds."),
     ("top", "Who was on the cores in a window, in which functions, against its own baseline."),
     ("flame", "Where the time of a window went: the call tree of its samples."),
+    ("events", "What happened: kernel log, job failures, restarts, cores off and on, gaps."),
+    ("units", "Who keeps dying: units, containers and programs that start again and again."),
+    ("zombies", "Memory cgroups dead and not gone: how many, whose, and when it will hurt."),
+    ("irqs", "Which interrupt goes to which core, and how busy that core was."),
+    ("series", "One recorded field over time: a line for each core, device or process."),
+    ("fields", "The catalogue of all that is recorded: what each field means, and its unit."),
 )
 """Every command with the first line of its module's docstring; `cli/<name>.py` is the module."""
 

@@ -20,6 +20,9 @@ SECOND_NS = 1_000_000_000
 # A reading that is this many usual intervals late, and this late at all, leaves a gap.
 _LATE_INTERVALS = 5
 _LATE_NS = 15 * SECOND_NS
+# Told when they change, and once a minute anyway: silence is no gap.
+_TOLD_ON_CHANGE = ("memcg.births", "memcg.removals", "memcg.releases")
+_SILENCE_NS = 150 * SECOND_NS
 # 32-bit in the kernel; their sums over cores fall by 2^32 when one of them wraps.
 _WRAPPING = ("irq.", "softirq.", "softnet.")
 _WRAP = 1 << 32
@@ -80,7 +83,8 @@ def rates(series: SeriesAnswer) -> Rates:
         return Rates(Intervals(wall[:0], wall[:0], np.empty(0)), np.empty(0), 0)
     start, end = wall[:-1], wall[1:]
     length = end - start
-    same = (piece[1:] == piece[:-1]) & (length > 0) & (length <= _longest(length[length > 0]))
+    longest = _SILENCE_NS if series.field in _TOLD_ON_CHANGE else _longest(length[length > 0])
+    same = (piece[1:] == piece[:-1]) & (length > 0) & (length <= longest)
     rise = (values[1:] - values[:-1]).astype(np.float64)
     if series.field.startswith(_WRAPPING):
         wrapped = rise + _WRAP

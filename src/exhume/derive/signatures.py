@@ -14,11 +14,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from exhume.derive.safe_patterns import problem_of
+from exhume.derive.safe_patterns import MAX_LINE, problem_of
 from exhume.errors import ParseError
 
-MAX_LINE = 2048
-"""Longer lines are cut before they are looked at."""
 MAX_USER_SIGNATURES = 200
 _MIN_LITERAL = 4
 

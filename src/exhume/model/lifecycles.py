@@ -1,4 +1,4 @@
-"""Starts and ends of units, containers and processes: what `exhume units` is made of, and answers."""
+"""Starts and ends of units, containers and processes: what `exhume units` asks and answers."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ class Lifecycle:
     """None where nobody says how it ended, as for bare processes."""
     median_lifetime_seconds: float | None
     last_start_wall_ns: int | None
-    cgroups_born: int | None
+    cgroups_born: int | None = None
     """Memory cgroups that were made under its name."""
-    zombies_per_start: float | None
+    zombies_per_start: float | None = None
     """Memory cgroups that each start left behind."""
-    zombies_at_most: bool
+    zombies_at_most: bool = False
     """The figure is an upper bound: others may have left some of them."""
-    memory_bytes_per_start: float | None
+    memory_bytes_per_start: float | None = None
     """What those zombies hold of the kernel's memory, where that could be measured."""
-    cpu_seconds_per_start: float | None
+    cpu_seconds_per_start: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,8 @@ class ZombiesAnswer:
     """`exhume zombies`: memory cgroups that are dead and not gone."""
 
     window: Window
+    recorded_seconds: float
+    """How much of the window was recorded."""
     tracked: int | None
     live: int | None
     zombies: int | None

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABI = 2 };
+enum { ABI = 3 };
 
 enum {
     RECORD_SAMPLE = 9,
@@ -210,6 +210,23 @@ void xh_count(const uint8_t *buf, uint64_t len, xh_counts *out) {
     out->consumed = at;
 }
 
+/* How many bytes of whole records there are before the first that is no record for the walker: one
+ * of perf's own types (64 and up) whose bit is set in `stops`. It may have a payload behind it, hold
+ * records inside, or change how those after it read. */
+uint64_t xh_span(const uint8_t *buf, uint64_t len, uint64_t stops) {
+    uint64_t at = 0;
+    while (at + 8 <= len) {
+        uint32_t type = load32(buf + at);
+        uint16_t size = load16(buf + at + 6);
+        if (size < 8 || at + size > len) break;
+        if (type >= RECORD_USER_TYPE_START && type < RECORD_USER_TYPE_START + 64 &&
+            stops >> (type - RECORD_USER_TYPE_START) & 1)
+            break;
+        at += size;
+    }
+    return at;
+}
+
 static const xh_layout *layout_of(uint64_t id, const xh_layout *layouts, const uint64_t *ids,
                                   const uint16_t *id_layout, uint64_t n_ids, uint16_t *index) {
     uint64_t low = 0, high = n_ids;
@@ -220,6 +237,15 @@ static const xh_layout *layout_of(uint64_t id, const xh_layout *layouts, const u
     }
     *index = (low < n_ids && ids[low] == id) ? id_layout[low] : 0;
     return &layouts[*index];
+}
+
+/* Where in a record the id of its event lies: IDENTIFIER (kernel 3.12 on) comes first. Before, all
+ * events of a file had to have one layout, with the ID behind what precedes it. 0: there is none. */
+static uint64_t sample_id_at(uint64_t t) {
+    if (t & SAMPLE_IDENTIFIER) return 8;
+    if (!(t & SAMPLE_ID)) return 0;
+    return 8 + 8 * (uint64_t)(((t & SAMPLE_IP) != 0) + ((t & SAMPLE_TID) != 0) +
+                              ((t & SAMPLE_TIME) != 0) + ((t & SAMPLE_ADDR) != 0));
 }
 
 static uint64_t read_size(const uint8_t *p, const uint8_t *end, uint64_t format) {
@@ -362,8 +388,9 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
         if (type == RECORD_SAMPLE) {
             uint16_t event = 0;
             const xh_layout *l = layouts;
-            if (n_ids && (l->sample_type & SAMPLE_IDENTIFIER) && size >= 16)
-                l = layout_of(load64(record + 8), layouts, ids, id_layout, n_ids, &event);
+            uint64_t id_at = sample_id_at(l->sample_type);
+            if (n_ids && id_at && size >= id_at + 8)
+                l = layout_of(load64(record + id_at), layouts, ids, id_layout, n_ids, &event);
             if (!walk_sample(record + 8, record + size, misc, l, event, stacks, c, n)) n->bad++;
         } else {
             uint64_t i = n->others++;
@@ -375,7 +402,14 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
             c->other_pid[i] = c->other_tid[i] = -1;
             c->other_cpu[i] = UINT32_MAX;
             c->file_hash[i] = type == RECORD_MMAP2 ? mapped_file_hash(record, size) : 0;
-            if (type < RECORD_USER_TYPE_START) walk_trailer(record, size, layouts, c, i);
+            if (type < RECORD_USER_TYPE_START) {
+                uint16_t event = 0;
+                const xh_layout *l = layouts;
+                /* At the very end, so that it can be found before the layout is known. */
+                if (n_ids && (l->sample_type & SAMPLE_IDENTIFIER) && size >= 16)
+                    l = layout_of(load64(record + size - 8), layouts, ids, id_layout, n_ids, &event);
+                walk_trailer(record, size, l, c, i);
+            }
         }
         at += size;
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -14,7 +14,7 @@ import numpy as np
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I32, U8, U16, U32, U64
 
-ABI = 2
+ABI = 3
 STACK_SLOTS_LOG2 = 12
 
 
@@ -148,6 +148,7 @@ def library() -> ctypes.CDLL:
         "xh_stacks_reset": (None, [pointer]),
         "xh_stacks_count": (u32, [pointer]),
         "xh_count": (None, [pointer, u64, pointer]),
+        "xh_span": (u64, [pointer, u64, u64]),
         "xh_walk": (
             None,
             [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer],
@@ -226,6 +227,12 @@ class Walker:
             bad=int(counts.bad),
             consumed=int(counts.consumed),
         )
+
+
+def span(buffer: U8, stops: Iterable[int]) -> int:
+    """Bytes of whole records before the first of these types, which are perf's own (64 to 127)."""
+    mask = sum(1 << (type_ - 64) for type_ in stops)
+    return int(library().xh_span(buffer.ctypes.data, len(buffer), mask))
 
 
 def ring_read(control: int, data: int, data_bytes: int, out: U8) -> int:

@@ -74,7 +74,7 @@ def address_tree(words: U64, start: I64, count: I64, space: I64) -> AddressTree:
     words = np.ascontiguousarray(words, np.uint64)
     if len(start) and (
         min(int(columns[0].min()), int(columns[1].min())) < 0
-        or int((columns[0] + columns[1]).max()) > len(words)
+        or (columns[0] > len(words) - columns[1]).any()
     ):
         raise ValueError("a stack reaches beyond the words")
     tree = _Tree()

@@ -35,7 +35,13 @@ class Aside:
     problem: str = ""
 
     @staticmethod
-    def start(name: str, work: Callable[[], bytes], now_ns: int, timeout_seconds: float) -> Aside:
+    def start(
+        name: str,
+        work: Callable[[], bytes],
+        now_ns: int,
+        timeout_seconds: float,
+        nice: int = 10,
+    ) -> Aside:
         _abandoned[:] = [pid for pid in _abandoned if os.waitpid(pid, os.WNOHANG)[0] == 0]
         read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         with suppress(OSError):  # the user has no more pipe memory: the usual 64 KiB then
@@ -48,7 +54,7 @@ class Aside:
             os.close(write_end)
             raise
         if pid == 0:
-            _child(work, write_end, parent)
+            _child(work, write_end, parent, nice)
         os.close(write_end)
         return Aside(name, pid, read_end, now_ns + int(timeout_seconds * NS))
 
@@ -98,14 +104,14 @@ def die_with(parent_pid: int, by: signal.Signals = signal.SIGKILL) -> None:
         os._exit(1)
 
 
-def _child(work: Callable[[], bytes], write_end: int, parent: int) -> None:
+def _child(work: Callable[[], bytes], write_end: int, parent: int, nice: int) -> None:
     """Never returns."""
     status = 1
     try:
         die_with(parent)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.nice(10)
+        os.nice(nice)
         # The recorder's lock must not outlive it in a child: close all but the pipe and stderr.
         os.dup2(write_end, 3)
         os.set_blocking(3, True)

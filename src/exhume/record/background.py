@@ -21,7 +21,8 @@ from exhume.sampler.sampler import Drained
 from exhume.sampler.tracepoints import Tracepoint, run_read, unpack
 from exhume.store.headlog import FrameKind
 
-NAMES = ("scan", "kernel", "symbols", "tracepoints")
+SYMBOLS = ("symbols", "older symbols")
+NAMES = ("scan", "kernel", *SYMBOLS, "tracepoints")
 SCAN_TIMEOUT_SECONDS = 120
 SYMBOLS_TIMEOUT_SECONDS = 60
 
@@ -56,11 +57,13 @@ class Background:
     def learn_files(self, drained: Drained) -> None:
         """Files mapped for the first time, and unread ones that are mapped again."""
         rows = drained.mappings
-        for hash_, pid, identity in drained.files:
-            first = np.flatnonzero(rows.file_hash == np.uint64(hash_))[:1]
-            if len(first):
-                start = int(rows.start[first[0]])
-                end = start + int(rows.length[first[0]])
+        for hash_, _, identity in drained.files:
+            last = np.flatnonzero(rows.file_hash == np.uint64(hash_))[-1:]
+            if len(last):
+                # Of several that map it the last one is the likeliest to live yet.
+                pid = int(rows.pid[last[0]])
+                start = int(rows.start[last[0]])
+                end = start + int(rows.length[last[0]])
                 build_id = identity.build_id or None
                 file = MappedFile(file_key(identity), build_id, identity.path, pid, start, end)
                 self._captures.want(file, hash_)
@@ -80,17 +83,25 @@ class Background:
                 continue
             self._problems.pop(name, None)
             self._take(name, result)
-        if "symbols" not in self._asides and (batch := self._captures.next_batch()):
+        # Two at a time: a crash-looper is gone before all files of a node's processes are read.
+        for name in SYMBOLS:
+            if name not in self._asides:
+                self._read_symbols(name, now_ns)
+
+    def _read_symbols(self, name: str, now_ns: int) -> None:
+        urgent = name == SYMBOLS[0]
+        if batch := self._captures.next_batch(urgent=urgent):
             host, folder = self._host, self._captures.folder
             self._start(
-                "symbols",
+                name,
                 lambda: captures.run_batch(host, batch, folder),
                 now_ns,
                 SYMBOLS_TIMEOUT_SECONDS,
+                nice=0 if urgent else 10,
             )
 
     def _take(self, name: str, result: bytes) -> None:
-        if name == "symbols":
+        if name in SYMBOLS:
             self._captures.finished(result)
         elif name == "scan":
             started_ns, to_capture, payload = unpack_scan(result)
@@ -106,11 +117,13 @@ class Background:
             else:
                 self.idle_ranges = np.array(sorted(answer["idle"]), np.uint64).reshape(-1, 2)
 
-    def _start(self, name: str, work: Callable[[], bytes], now_ns: int, timeout: float) -> None:
+    def _start(
+        self, name: str, work: Callable[[], bytes], now_ns: int, timeout: float, nice: int = 10
+    ) -> None:
         if name in self._asides:
             return
         try:
-            self._asides[name] = Aside.start(name, work, now_ns, timeout)
+            self._asides[name] = Aside.start(name, work, now_ns, timeout, nice)
         except OSError as error:
             self._problems[name] = f"could not start a child: {error.strerror}"
 

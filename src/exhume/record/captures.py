@@ -30,6 +30,9 @@ class Captures:
     folder: Path
     _done: set[str] = field(default_factory=set)
     _waiting: dict[str, MappedFile] = field(default_factory=dict)
+    """Mapped while we watched: who maps them may be gone in a second."""
+    _found: dict[str, MappedFile] = field(default_factory=dict)
+    """By the scan: who maps them has lived for a while, and will wait."""
     _tries: dict[str, int] = field(default_factory=dict)
     _missing_hashes: dict[int, tuple[str, bytes, str]] = field(default_factory=dict)
     """Files that could not be read yet: mapped again, they are tried again."""
@@ -42,9 +45,13 @@ class Captures:
             return
         if len(self._done) + len(self._tries) + len(self._missing_hashes) > MAX_KNOWN:
             self._forget()
-        self._waiting.setdefault(file.key, file)
-        if hash_ is not None:
-            self._missing_hashes[hash_] = (file.key, file.build_id or b"", file.path)
+        if hash_ is None:
+            if file.key not in self._waiting:
+                self._found.setdefault(file.key, file)
+            return
+        self._found.pop(file.key, None)
+        self._waiting[file.key] = file
+        self._missing_hashes[hash_] = (file.key, file.build_id or b"", file.path)
 
     def _forget(self) -> None:
         """Programs that unpack a new library at each start would make these grow for ever."""
@@ -66,8 +73,11 @@ class Captures:
                     key, build_id or None, path, int(mappings.pid[row]), start, end
                 )
 
-    def next_batch(self) -> list[MappedFile]:
-        batch = [self._waiting.pop(key) for key in list(self._waiting)[:BATCH]]
+    def next_batch(self, *, urgent: bool = True) -> list[MappedFile]:
+        """Urgent: those mapped while we watched, the newest first. Else those the scan found."""
+        some = self._waiting if urgent else self._found
+        keys = list(reversed(some) if urgent else some)[:BATCH]
+        batch = [file for key in keys if (file := some.pop(key)).key not in self._done]
         for file in batch:
             self._tries[file.key] = self._tries.get(file.key, 0) + 1
         return batch

@@ -20,7 +20,8 @@ from exhume.errors import ExhumeError
 from exhume.host import Host
 from exhume.record.aside import die_with
 from exhume.store import retention
-from exhume.store.assemble import assemble
+from exhume.record.memory import give_back, tame_allocator
+from exhume.store.assemble import assemble_aside
 from exhume.store.headlog import SUFFIX, FrameKind, HeadFile
 from exhume.store.heads import head_files
 from exhume.store.layout import heads_path, symbols_path
@@ -72,14 +73,16 @@ def _close_with_room(root: Path, path: Path, host: Host) -> None:
 
 
 def _close(root: Path, path: Path, host: Host) -> None:
-    from exhume.store.minutes import write_minutes
-    from exhume.store.writer import write_segment
-
     head = HeadFile(path)
     if any(frame.kind == FrameKind.TICK for frame in head.frames):
-        data = assemble(head, SymbolStore(symbols_path(root), host))
-        write_segment(root, data)
-        write_minutes(root, data)
+        found = assemble_aside(head, SymbolStore(symbols_path(root), host), heads_path(root))
+        give_back()
+        # Only now: Arrow takes 25 MiB, and so did the symbol tables.
+        from exhume.store.minutes import write_minutes
+        from exhume.store.writer import write_segment
+
+        write_segment(root, found.data, found.pieces)
+        write_minutes(root, found.data)
     path.unlink()
 
 
@@ -107,6 +110,7 @@ def main() -> int:
         die_with(args.recorder)
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
     os.nice(10)
+    tame_allocator()
     heads_path(args.data).mkdir(parents=True, exist_ok=True)
     problems = close_heads(args.data, args.live, Host())
     drop_damaged(args.data, args.keep_seconds, time.time())

@@ -17,6 +17,7 @@ from exhume.record import lock, permissions
 from exhume.record.cgroup_births import CgroupBirths
 from exhume.record.head import Head
 from exhume.record.kmsg_place import KmsgPlace
+from exhume.record.memory import tame_allocator
 from exhume.record.recorder import Options, Recorder, origin_of
 from exhume.record.report import Reporter, Retention
 from exhume.sampler.kernel_clock import KernelClock
@@ -39,6 +40,7 @@ class Settings:
 
 def record(settings: Settings, host: Host, open_event: OpenEvent = perf_event_open) -> None:
     """Record until SIGTERM or Ctrl-C."""
+    tame_allocator()
     data = settings.options.data
     prepare(data)
     held = lock.acquire(data)

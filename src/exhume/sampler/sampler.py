@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class Sampler:
         self.offer: Offer = probe(open_event, core, rate_hz)
         self._samples: dict[int, Ring] = {}
         self._sideband: dict[int, Ring] = {}
+        self._leaving: list[tuple[Ring, Ring]] = []
+        """Sample ring and side band of cores that went: read once more, then closed."""
         self._sample_walker = Walker([self.offer.sample.layout()])
         self._sideband_walker = Walker([self.offer.sideband.layout()])
         self._known_files: set[int] = set()
@@ -97,7 +99,7 @@ class Sampler:
         """Have events on just these cores. Returns those that refused (gone again meanwhile)."""
         wanted = set(cores)
         for gone in set(self._samples) - wanted:
-            self._drop(gone)
+            self._leaving.append((self._samples.pop(gone), self._sideband.pop(gone)))
         return tuple(core for core in sorted(wanted - set(self._samples)) if not self._add(core))
 
     def _add(self, core: int) -> bool:
@@ -142,8 +144,10 @@ class Sampler:
             ring.set_period(max(1, round(self.rate_hz)))
 
     def drain(self) -> Drained:
-        sampled = list(self._walks(self._samples.values(), self._sample_walker))
-        sideband = list(self._walks(self._sideband.values(), self._sideband_walker))
+        left = [pair[0] for pair in self._leaving], [pair[1] for pair in self._leaving]
+        sampled = list(self._walks([*self._samples.values(), *left[0]], self._sample_walker))
+        sideband = list(self._walks([*self._sideband.values(), *left[1]], self._sideband_walker))
+        self._close_leaving()
         files: list[tuple[int, int, FileIdentity]] = []
         cgroups: dict[int, str] = {}
         for walk in sideband:
@@ -161,7 +165,11 @@ class Sampler:
             exits=concat([records.forks(r, RecordType.EXIT) for r in side], NO_FORKS),
             mappings=concat([records.mappings(r) for r in side], NO_MAPPINGS),
             files=tuple(files),
-            kernel_symbols=tuple(symbol for r in side for symbol in records.kernel_symbols(r)),
+            kernel_symbols=tuple(
+                replace(symbol, time_ns=symbol.time_ns + self.clock_offset_ns)
+                for r in side
+                for symbol in records.kernel_symbols(r)
+            ),
             cgroups=cgroups,
             lost_samples=_lost_by_core(sampled),
             lost_sideband=_lost_by_core(sideband),
@@ -174,7 +182,7 @@ class Sampler:
         """Several rings to a buffer: on 96 cores a walk each would cost more than the decoding."""
         filled = 0
         nothing = True
-        for ring in list(rings):
+        for ring in rings:
             waiting = ring.pending()
             if filled and filled + waiting > len(self._buffer):
                 yield walker.walk(self._buffer[:filled].copy())
@@ -190,7 +198,14 @@ class Sampler:
         for part in (drained.comms, drained.forks, drained.exits, drained.mappings):
             part.time[:] += self.clock_offset_ns
 
+    def _close_leaving(self) -> None:
+        for pair in self._leaving:
+            for ring in pair:
+                ring.close()
+        self._leaving.clear()
+
     def close(self) -> None:
+        self._close_leaving()
         for core in list(self._samples):
             self._drop(core)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import socket
@@ -22,17 +21,6 @@ _EXITED = re.compile(r"(?:Exited|Restarting) \((-?\d{1,9})\)")
 _JUST_STARTED = re.compile(r"Restarting|Up (?:Less than a second|\d+ seconds?)")
 MAX_INSPECTED = 5
 """Restart counts are not in the list; only those that seem to restart are asked for theirs."""
-
-
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=TIMEOUT_SECONDS)
-        self.path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(TIMEOUT_SECONDS)
-        self.sock.connect(str(self.path))
 
 
 def read(host: Host) -> tuple[Container, ...] | None:
@@ -78,8 +66,13 @@ def with_restarts(container: Container, inspected: bytes) -> Container:
 
 
 def _get(path: Path, url: str) -> bytes:
-    connection = _UnixConnection(path)
+    import http.client  # 6 MiB with all it brings, for a socket that most nodes do not have
+
+    connection = http.client.HTTPConnection("localhost", timeout=TIMEOUT_SECONDS)
+    connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.sock.settimeout(TIMEOUT_SECONDS)
     try:
+        connection.sock.connect(str(path))
         connection.request("GET", url)
         answer = connection.getresponse()
         data = answer.read(MAX_ANSWER_BYTES)

@@ -24,6 +24,7 @@ TIMER_NAMES = ("LOC", "arch_timer")
 RESCHEDULE_NAMES = ("RES", "Rescheduling interrupts")
 CALL_NAMES = ("CAL", "Function call interrupts")
 TLB_NAMES = ("TLB",)
+_COUNT_WIDTH = 11
 _SINGLE = (b"ERR", b"MIS", b"Err")
 """Lines with one number for all cores."""
 
@@ -44,11 +45,40 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """What stays the same from tick to tick, so that it is made once."""
+
+    cores: tuple[str, ...]
+    names: tuple[str, ...]
+    """Instance of each line."""
+    rows: tuple[tuple[str, I64], ...]
+    """Field that is kept by core, and the lines that are summed for it."""
+
+    @staticmethod
+    def of(cores: tuple[int, ...], lines: tuple[Line, ...]) -> Layout:
+        wanted = [("irq.device", [i for i, x in enumerate(lines) if x.irq.isdigit()])]
+        for field_id, names in (
+            ("irq.timer", TIMER_NAMES),
+            ("irq.reschedule", RESCHEDULE_NAMES),
+            ("irq.call", CALL_NAMES),
+            ("irq.tlb", TLB_NAMES),
+        ):
+            rows = [i for i, x in enumerate(lines) if x.irq in names or x.name in names]
+            wanted += [(field_id, rows)] if rows else []
+        return Layout(
+            tuple(map(str, cores)),
+            tuple(line.instance for line in lines),
+            tuple((field_id, np.array(rows, np.int64)) for field_id, rows in wanted),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Interrupts:
     cores: tuple[int, ...]
     lines: tuple[Line, ...]
     counts: I64
     """Shape (lines, cores). 32-bit in the kernel: they wrap."""
+    layout: Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +107,7 @@ class InterruptsReader:
         last = self._last
         if last is None or header != self._header or len(lines) != len(self._known):
             return self._start_over(data)
-        counts = last.counts.copy()
+        counts, width = last.counts.copy(), len(last.cores)
         for row, (line, known) in enumerate(zip(lines, self._known, strict=True)):
             if line == known.text:
                 continue
@@ -85,11 +115,11 @@ class InterruptsReader:
                 return self._start_over(data)
             body = line[len(known.head) : len(line) - len(known.tail)]
             try:
-                counts[row] = _counts(body, len(last.cores), row + 2)
+                counts[row] = numbers(_padded(body, width), width, PATH, row + 2)
             except ParseError:
                 return self._start_over(data)
             self._known[row] = _Known(line, known.head, known.tail)
-        self._last = Interrupts(last.cores, last.lines, counts)
+        self._last = Interrupts(last.cores, last.lines, counts, last.layout)
         return self._last
 
     def _start_over(self, data: bytes) -> Interrupts:
@@ -126,24 +156,11 @@ def read_affinity(host: Host, interrupts: Interrupts) -> dict[str, tuple[int, ..
 
 def readings(interrupts: Interrupts) -> tuple[Reading, ...]:
     """Each line summed over cores, and each core summed over lines: not 200 × 96 numbers a tick."""
-    cores = tuple(map(str, interrupts.cores))
-    names = tuple(line.instance for line in interrupts.lines)
-    is_device = np.array([line.irq.isdigit() for line in interrupts.lines], np.bool_)
-    counts = interrupts.counts
-    found = [
-        Reading("irq.count", names, counts.sum(axis=1)),
-        Reading("irq.device", cores, counts[is_device].sum(axis=0)),
-    ]
-    for field_id, wanted in (
-        ("irq.timer", TIMER_NAMES),
-        ("irq.reschedule", RESCHEDULE_NAMES),
-        ("irq.call", CALL_NAMES),
-        ("irq.tlb", TLB_NAMES),
-    ):
-        rows = [i for i, x in enumerate(interrupts.lines) if x.irq in wanted or x.name in wanted]
-        if rows:
-            found.append(Reading(field_id, cores, counts[rows].sum(axis=0)))
-    return tuple(found)
+    layout, counts = interrupts.layout, interrupts.counts
+    by_core = (
+        Reading(field_id, layout.cores, counts[rows].sum(axis=0)) for field_id, rows in layout.rows
+    )
+    return (Reading("irq.count", layout.names, counts.sum(axis=1)), *by_core)
 
 
 def affinity_readings(
@@ -160,34 +177,50 @@ def affinity_readings(
 def _parse(text: bytes) -> tuple[Interrupts, list[_Known]]:
     header, *lines = text.rstrip(b"\n").split(b"\n")
     cores = core_columns(header, PATH)
-    # Compiled for this number of columns: what follows the counts may start with digits itself.
-    shape = re.compile(rb"( *[^\s:]+:)((?: +\d+){%d})( .*|)" % len(cores))
     parsed: list[Line] = []
     known: list[_Known] = []
-    rows: list[I64] = []
+    bodies: list[bytes] = []
     for index, line in enumerate(lines, 2):
-        match = shape.fullmatch(line)
-        if match is None:
-            head, colon, value = line.partition(b":")
-            if head.strip() not in _SINGLE or not colon or len(value.split()) != 1:
-                raise ParseError(PATH, index, f"an interrupt and {len(cores)} counts")
-            head, body, tail = head + colon, value, b""
-        else:
-            head, body, tail = match.group(1), match.group(2), match.group(3)
-        rows.append(_counts(body, len(cores), index))
+        head, body, tail = _cut(line, len(cores), index)
+        bodies.append(body)
         parsed.append(_line(head.strip(b" :").decode("utf-8", "replace"), tail))
         known.append(_Known(line, head, tail))
-    if not rows:
+    if not bodies:
         raise ParseError(PATH, 2, "at least one interrupt")
-    return Interrupts(cores, tuple(parsed), np.stack(rows)), known
+    # All at once: 180 lines one by one take twice as long.
+    padded = b" ".join(_padded(body, len(cores)) for body in bodies)
+    counts = numbers(padded, len(bodies) * len(cores), PATH, "whole file")
+    found = tuple(parsed)
+    layout = Layout.of(cores, found)
+    return Interrupts(cores, found, counts.reshape(len(bodies), len(cores)), layout), known
 
 
-def _counts(body: bytes, cores: int, line: int) -> I64:
-    if cores > 1 and len(body.split()) == 1:
-        total = np.zeros(cores, np.int64)
-        total[0] = numbers(body, 1, PATH, line)[0]
-        return total
-    return numbers(body, cores, PATH, line)
+def _cut(line: bytes, cores: int, index: int) -> tuple[bytes, bytes, bytes]:
+    """Name, counts, and what follows the counts, which may start with digits itself."""
+    head, colon, rest = line.partition(b":")
+    if not colon or not head.strip():
+        raise ParseError(PATH, index, "`name: counts`")
+    if head.strip() in _SINGLE:
+        if not rest.strip().isdigit():
+            raise ParseError(PATH, index, "one count")
+        return head + colon, rest, b""
+    # A count is ten digits wide and has a blank before or after it; it can't be wider, as it has
+    # 32 bits. So the counts end here, unless somebody formats them otherwise.
+    end = _COUNT_WIDTH * cores
+    if b" " in rest[end - 1 : end + 1] or len(rest) == end:
+        body = rest[:end]
+        if not body.translate(None, b"0123456789 ") and len(body.split()) == cores:
+            return head + colon, body, rest[end:]
+    match = re.match(rb"(?: +\d+){%d}(?= |$)" % cores, rest)
+    if match is None:
+        raise ParseError(PATH, index, f"an interrupt and {cores} counts")
+    return head + colon, rest[: match.end()], rest[match.end() :]
+
+
+def _padded(body: bytes, cores: int) -> bytes:
+    """A line with one count for all cores counts as the first core's."""
+    is_single = cores > 1 and len(body) <= 2 * _COUNT_WIDTH and len(body.split()) == 1
+    return body + b" 0" * (cores - 1) if is_single else body
 
 
 def _line(irq: str, tail: bytes) -> Line:

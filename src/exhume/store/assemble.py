@@ -7,14 +7,15 @@ of ten minutes do not fit into the memory that we allow ourselves; its names do.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from exhume.errors import ParseError
-from exhume.model.arrays import I32, I64, U16
+from exhume.model.arrays import I64
 from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.event import Event
 from exhume.model.sample import Samples, Stretch
@@ -28,11 +29,19 @@ from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, concat
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.store.headlog import FrameInfo, FrameKind, HeadFile
-from exhume.store.rollups import weights_ns
+from exhume.store.spill import SampleSpill
 from exhume.store.symbols import SymbolStore
 from exhume.store.ticks import State, Tick, decode_state, decode_tick
 
 Table = TypeVar("Table", Comms, Statement)
+
+NO_SAMPLES = Samples(
+    np.empty(0, np.int64),
+    np.empty(0, np.uint16),
+    np.empty(0, np.int32),
+    np.empty(0, np.int32),
+    np.empty(0, np.uint32),
+)
 
 
 class _Cgroups:
@@ -64,7 +73,11 @@ class _Cgroups:
 
 class Assembler:
     def __init__(
-        self, head: HeadFile, symbols: SymbolStore, sample_window: tuple[int, int] | None = None
+        self,
+        head: HeadFile,
+        symbols: SymbolStore,
+        sample_window: tuple[int, int] | None = None,
+        spill_folder: Path | None = None,
     ) -> None:
         """`sample_window` (monotonic) limits which samples are named; everything else is whole."""
         self._head = head
@@ -87,9 +100,9 @@ class Assembler:
         self._namer = Namer(self._history, self._symbolizer, self._files)
         self._events: list[Event] = []
         self._blocks: dict[str, _BlockBuilder] = {}
-        self._parts: list[tuple[I64, U16, I32, I64]] = []
+        self._samples = SampleSpill(spill_folder)
 
-    def run(self) -> SegmentData:
+    def run(self) -> Assembled:
         start, end = self._clock.pairs[0].monotonic_ns, self._clock.pairs[-1].monotonic_ns
         instances: dict[str, tuple[str, ...]] = {}
         first = True
@@ -124,12 +137,15 @@ class Assembler:
             epoch = item.epoch if isinstance(item, Tick) else epoch
             return epoch
 
+        early: list[State] = []
         for _, group in groupby((decoded(frame) for frame in frames), key=epoch_of):
             items = list(group)
-            yield (
-                [i for i in items if isinstance(i, Tick)],
-                [i for i in items if isinstance(i, State)],
-            )
+            ticks = [item for item in items if isinstance(item, Tick)]
+            states = [*early, *(item for item in items if isinstance(item, State))]
+            # A scan that comes before the first second tells of those who ran in it.
+            early = [] if ticks else states
+            if ticks:
+                yield ticks, states
 
     def _learn(self, ticks: list[Tick], states: list[State]) -> None:
         cgroup_rows: list[tuple[int, int, int]] = []
@@ -201,36 +217,42 @@ class Assembler:
         if self._window is not None:
             raw = _within(raw, *self._window)
         threads, nodes = self._namer.name(raw)
-        self._parts.append((raw.time, raw.core, threads.astype(np.int32), nodes))
+        self._samples.add(raw.time, raw.core, threads.astype(np.int32), nodes)
 
-    def _finish(self, start_ns: int, end_ns: int) -> SegmentData:
+    def _finish(self, start_ns: int, end_ns: int) -> Assembled:
         tree, renumbered, threads, cgroup_of_thread = self._namer.finish()
         paths = [self._cgroups.paths[n] if n >= 0 else "" for n in cgroup_of_thread.tolist()]
-        parts = self._parts or [tuple(np.empty(0, np.int64) for _ in range(4))]  # type: ignore[list-item]
-        time = np.concatenate([part[0] for part in parts])
-        core = np.concatenate([part[1] for part in parts]).astype(np.uint16)
-        order = np.lexsort((time, core))
-        time = time[order]
-        return SegmentData(
+        samples = self._samples
+        data = SegmentData(
             origin=self._origin,
             clock=self._clock,
-            start_ns=min(start_ns, int(time.min(initial=start_ns))),
-            end_ns=max(end_ns, int(time.max(initial=end_ns)) + 1),
+            start_ns=start_ns if samples.first_ns is None else min(start_ns, samples.first_ns),
+            end_ns=end_ns if samples.last_ns is None else max(end_ns, samples.last_ns + 1),
             stretches=self._stretches,
-            samples=Samples(
-                time_ns=time,
-                core=core[order],
-                thread=np.concatenate([part[2] for part in parts]).astype(np.int32)[order],
-                stack=renumbered[np.concatenate([part[3] for part in parts])[order]].astype(
-                    np.int32
-                ),
-                weight_ns=weights_ns(self._stretches, time).astype(np.uint32),
-            ),
+            samples=NO_SAMPLES,
             tree=tree,
             threads=replace(threads, cgroup=tuple(paths)),
             blocks=tuple(builder.finish() for builder in self._blocks.values()),
             events=tuple(sorted(self._events, key=lambda event: event.time_ns)),
         )
+        return Assembled(data, samples, renumbered)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A segment whose samples may be too many to hold: they come in pieces, or as a whole."""
+
+    data: SegmentData
+    """Without its samples."""
+    _samples: SampleSpill
+    _renumbered: I64
+
+    def pieces(self) -> Iterator[Samples]:
+        return self._samples.pieces(self._renumbered, self.data.stretches)
+
+    def whole(self) -> SegmentData:
+        samples = self._samples.whole(self._renumbered, self.data.stretches)
+        return replace(self.data, samples=samples)
 
 
 def _since_ever(scanned: Table, empty: Table) -> Table:
@@ -280,4 +302,10 @@ def _within(raw: RawSamples, start_ns: int, end_ns: int) -> RawSamples:
 def assemble(
     head: HeadFile, symbols: SymbolStore, sample_window: tuple[int, int] | None = None
 ) -> SegmentData:
-    return Assembler(head, symbols, sample_window).run()
+    """All of it in memory."""
+    return Assembler(head, symbols, sample_window).run().whole()
+
+
+def assemble_aside(head: HeadFile, symbols: SymbolStore, folder: Path) -> Assembled:
+    """With the samples put aside in files of that folder where they are many."""
+    return Assembler(head, symbols, spill_folder=folder).run()

@@ -34,6 +34,7 @@ _MARK = b"XHF\n"
 _FRAME = struct.Struct("<4sIIIqq")
 _CHECKED = struct.Struct("<IIqq")
 COMPRESSION_LEVEL = 1
+_CHUNK_BYTES = 1 << 20
 
 
 class FrameKind(IntEnum):
@@ -116,37 +117,59 @@ class HeadWriter:
 
 
 class HeadFile:
-    """A head log as it stood when opened; it may grow meanwhile, and be damaged anywhere."""
+    """A head log as it stood when opened; it may grow meanwhile, and be damaged anywhere.
+
+    Read frame by frame: ten minutes of a large machine are more than a closer may hold. Not mapped:
+    the recorder cuts off what it could not write whole, and that would be a SIGBUS here.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._data = path.read_bytes()
-        self.size_bytes = len(self._data)
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size_bytes = os.fstat(self._fd).st_size
         self.frames: list[FrameInfo] = []
         self.damage: list[Damage] = []
         self._scan()
 
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            os.close(self._fd)
+
+    def _bytes(self, at: int, length: int) -> bytes:
+        return os.pread(self._fd, max(0, min(length, self.size_bytes - at)), at)
+
     def _scan(self) -> None:
-        data = self._data
         at = self._past_header()
-        while at < len(data):
+        while at < self.size_bytes:
             frame = self._frame_at(at)
             if frame is not None:
                 self.frames.append(frame)
                 at = frame.offset + frame.length
                 continue
-            following = data.find(_MARK, at + 1)
+            following = self._find_mark(at + 1)
             while following >= 0 and self._frame_at(following) is None:
-                following = data.find(_MARK, following + 1)
-            end = following if following >= 0 else len(data)
+                following = self._find_mark(following + 1)
+            end = following if following >= 0 else self.size_bytes
             self.damage.append(
                 Damage(at, end - at, "torn at the end" if following < 0 else "damaged")
             )
             at = end
 
+    def _find_mark(self, at: int) -> int:
+        """Where the next frame mark is; -1 where there is none."""
+        while at < self.size_bytes:
+            chunk = self._bytes(at, _CHUNK_BYTES)
+            if not chunk:  # cut off since
+                return -1
+            found = chunk.find(_MARK)
+            if found >= 0:
+                return at + found
+            at += max(1, len(chunk) - len(_MARK) + 1)
+        return -1
+
     def _past_header(self) -> int:
         """Where the first frame is; 0 if the header is damaged: the frames may still be good."""
-        head = self._data[:_FILE_HEADER_BYTES]
+        head = self._bytes(0, _FILE_HEADER_BYTES)
         if len(head) < _FILE_HEADER_BYTES:
             return 0
         magic, version = _FILE_START.unpack_from(head)
@@ -160,22 +183,20 @@ class HeadFile:
         return _FILE_HEADER_BYTES
 
     def _frame_at(self, at: int) -> FrameInfo | None:
-        if at + _FRAME.size > len(self._data):
+        header = self._bytes(at, _FRAME.size)
+        if len(header) < _FRAME.size:
             return None
-        mark, kind, length, checksum, start_ns, end_ns = _FRAME.unpack_from(self._data, at)
+        mark, kind, length, checksum, start_ns, end_ns = _FRAME.unpack(header)
         offset = at + _FRAME.size
-        if mark != _MARK or offset + length > len(self._data):
+        if mark != _MARK or offset + length > self.size_bytes:
             return None
-        payload = memoryview(self._data)[offset : offset + length]
-        if (
-            zlib.crc32(payload, zlib.crc32(_CHECKED.pack(kind, length, start_ns, end_ns)))
-            != checksum
-        ):
+        checked = zlib.crc32(_CHECKED.pack(kind, length, start_ns, end_ns))
+        if zlib.crc32(self._bytes(offset, length), checked) != checksum:
             return None
         return FrameInfo(kind, start_ns, end_ns, offset, length)
 
     def read(self, frame: FrameInfo) -> Columns:
-        payload = memoryview(self._data)[frame.offset : frame.offset + frame.length]
+        payload = self._bytes(frame.offset, frame.length)
         return unpack(payload, str(self.path), f"offset {frame.offset}")
 
     def values(self, kind: FrameKind) -> list[dict[str, Any]]:

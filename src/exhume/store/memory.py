@@ -120,7 +120,11 @@ def as_samples(columns: SampleColumns) -> Samples:
     rows = columns.rows(-(1 << 62), 1 << 62)
     time_ns: I64 = columns.time_ns(rows)
     return Samples(
-        time_ns, rows.core(), columns.thread, columns.stack, np.zeros(len(time_ns), np.uint32)
+        time_ns,
+        rows.core(),
+        columns.thread_of(rows),
+        columns.stack_of(rows),
+        np.zeros(len(time_ns), np.uint32),
     )
 
 

@@ -87,7 +87,11 @@ class Segment:
         return self.problems
 
     def samples(self) -> SampleColumns:
-        return self._cache.get((self.path, "samples"), self._samples, _samples_size)
+        bounds = np.cumsum([0, *(count for _, count in self.meta.core_samples)]).astype(np.int64)
+        cores = tuple(core for core, _ in self.meta.core_samples)
+        return SampleColumns(
+            cores, bounds, self.start_ns, layout.TICK_NS, self._column, self._nodes
+        )
 
     def tree(self) -> TreeIndex:
         return self._cache.get((self.path, "tree"), self._tree, lambda tree: tree.nbytes)
@@ -123,26 +127,30 @@ class Segment:
             (self.path, "frames_minute"), self._frame_minutes, lambda rows: 20 * len(rows.minute)
         )
 
-    def _samples(self) -> SampleColumns:
-        table = self._table(layout.SAMPLES, tables.SAMPLES[1:])
-        time, thread, rank = table["time"], table["thread"], table["stack"]
-        bounds = np.cumsum([0, *(count for _, count in self.meta.core_samples)])
-        self._need(layout.SAMPLES, len(time) == bounds[-1], f"{bounds[-1]} samples")
-        threads, nodes = self.meta.files[layout.THREADS].rows, self.meta.files[layout.STACKS].rows
-        self._need(layout.SAMPLES, _within(thread, threads), f"threads below {threads}")
-        self._need(layout.SAMPLES, _within(rank, nodes), f"stacks below {nodes}")
-        return SampleColumns(
-            tuple(core for core, _ in self.meta.core_samples),
-            bounds.astype(np.int64),
-            time,
-            self.start_ns,
-            layout.TICK_NS,
-            thread,
-            self._node_of_rank()[rank],
+    def _column(self, name: str) -> I32:
+        """A column of samples.parquet; each is cached by itself, a question seldom needs all."""
+        return self._cache.get(
+            (self.path, "samples", name),
+            lambda: self._read_column(name),
+            lambda found: found.nbytes,
         )
 
-    def _node_of_rank(self) -> I32:
-        return nodes_by_rank(self._table(layout.STACKS, tables.STACKS[3:])["samples"])
+    def _read_column(self, name: str) -> I32:
+        (column,) = (column for column in tables.SAMPLES if column.name == name)
+        values: I32 = self._table(layout.SAMPLES, (column,))[name]
+        self._need(layout.SAMPLES, len(values) == self.meta.samples, f"{self.meta.samples} samples")
+        if name != "time":
+            other = layout.THREADS if name == "thread" else layout.STACKS
+            limit = self.meta.files[other].rows
+            self._need(layout.SAMPLES, _within(values, limit), f"rows of {other}")
+        return values
+
+    def _nodes(self) -> I32:
+        return self._cache.get(
+            (self.path, "nodes"),
+            lambda: nodes_by_rank(self._table(layout.STACKS, tables.STACKS[3:])["samples"]),
+            lambda found: found.nbytes,
+        )
 
     def _tree(self) -> TreeIndex:
         table = self._table(layout.STACKS, tables.STACKS[:3])
@@ -287,10 +295,6 @@ def _within(values: Any, limit: int) -> bool:
     # Read as unsigned, what is negative is too large.
     unsigned = values.view(values.dtype.str.replace("i", "u"))
     return not len(values) or int(unsigned.max()) < limit
-
-
-def _samples_size(columns: SampleColumns) -> int:
-    return columns.time.nbytes + columns.thread.nbytes + columns.stack.nbytes
 
 
 def _core_seconds_size(seconds: CoreSeconds | None) -> int:

@@ -32,6 +32,9 @@ from exhume.store.rollups import (
 )
 
 _CORES_AT_ONCE = 16
+# (core, second, process) as one number that sorts like them: 16, 21 and 26 bits.
+_SECOND_BIT, _CORE_BIT = 26, 47
+_PROCESS_MASK, _SECOND_MASK = (1 << _SECOND_BIT) - 1, (1 << _CORE_BIT - _SECOND_BIT) - 1
 
 
 class CoreRollUp:
@@ -115,13 +118,13 @@ class ProcessRollUp:
         if not len(piece):
             return
         second = np.maximum(piece.time_ns - self._start_ns, 0) // SECOND_NS
-        key = (piece.core.astype(np.int64) << 48) | (second << 28)
+        key = (piece.core.astype(np.int64) << _CORE_BIT) | (second << _SECOND_BIT)
         key |= self._processes.of_thread[piece.thread]
         system = self._mode[piece.stack] != Mode.USER
         weight = weights_ns(self._stretches, piece.time_ns)
         rows = np.concatenate([self._open, np.stack([key, ~system, system, weight])], axis=1)
         rows = _grouped(rows)
-        closed = int(np.searchsorted(rows[0], rows[0, -1] >> 28 << 28))
+        closed = int(np.searchsorted(rows[0], rows[0, -1] >> _SECOND_BIT << _SECOND_BIT))
         self._rows.append(_process_seconds(rows[:, :closed]))
         self._open = rows[:, closed:].copy()
 
@@ -138,9 +141,9 @@ class ProcessRollUp:
 def _process_seconds(rows: I64) -> ProcessSeconds:
     key, user, system, weight = rows
     return ProcessSeconds(
-        second=(key >> 28 & 0xFFFFF).astype(np.int32),
-        core=(key >> 48).astype(np.uint16),
-        process=(key & 0xFFFFFFF).astype(np.int32),
+        second=(key >> _SECOND_BIT & _SECOND_MASK).astype(np.int32),
+        core=(key >> _CORE_BIT).astype(np.uint16),
+        process=(key & _PROCESS_MASK).astype(np.int32),
         user=np.minimum(user, 65_535).astype(np.uint16),
         system=np.minimum(system, 65_535).astype(np.uint16),
         weight_us=np.rint(weight / 1000).astype(np.uint32),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,22 +119,34 @@ def wall_window(clock: ClockMap, start_ns: int, end_ns: int) -> Window:
     return Window(int(wall.min()), int(wall.max()) + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SampleColumns:
-    """All samples of a view, ordered by (core, time)."""
+    """All samples of a view, ordered by (core, time). A column is read when it is first needed."""
 
     cores: tuple[int, ...]
     bounds: I64
     """Core number `cores[i]` has the rows bounds[i] to bounds[i + 1]."""
-    time: I32 | I64
-    """In steps of `unit_ns` since `base_ns`."""
     base_ns: int
     unit_ns: int
-    thread: I32
-    stack: I32
+    """Times are in steps of this since `base_ns`."""
+    load: Callable[[str], NDArray[Any]]
+    """`time`, `thread` or `stack`: a number that `nodes` turns into a node of the tree."""
+    nodes: Callable[[], I32] | None = None
+    """None where `stack` holds nodes already."""
+
+    @cached_property
+    def time(self) -> I32 | I64:
+        return self.load("time")
 
     def __len__(self) -> int:
-        return len(self.time)
+        return int(self.bounds[-1])
+
+    def thread_of(self, rows: Rows) -> I32:
+        return rows.of(self.load("thread"))
+
+    def stack_of(self, rows: Rows) -> I32:
+        numbers: I32 = rows.of(self.load("stack"))
+        return numbers if self.nodes is None else self.nodes()[numbers]
 
     def rows(self, start_ns: int, end_ns: int, cores: Collection[int] = ()) -> Rows:
         """The rows of these cores (of all, where none is named) in [start, end)."""
@@ -177,6 +189,10 @@ class Rows:
             [column[begin:end] for begin, end in zip(self.begins, self.ends, strict=True)]
         )
 
+    @staticmethod
+    def one(core: int, row: int) -> Rows:
+        return Rows((core,), (row,), (row + 1,))
+
     def core(self) -> U16:
         lengths = np.array(self.ends, np.int64) - np.array(self.begins, np.int64)
         return np.repeat(np.array(self.cores, np.uint16), lengths)
@@ -187,7 +203,12 @@ def sample_columns(samples: Samples) -> SampleColumns:
     borders = np.flatnonzero(np.diff(samples.core)) + 1
     bounds = np.array([0, *borders, len(samples)] if len(samples) else [0], np.int64)
     cores = tuple(int(samples.core[begin]) for begin in bounds[:-1])
-    return SampleColumns(cores, bounds, samples.time_ns, 0, 1, samples.thread, samples.stack)
+    columns: dict[str, NDArray[Any]] = {
+        "time": samples.time_ns,
+        "thread": samples.thread,
+        "stack": samples.stack,
+    }
+    return SampleColumns(cores, bounds, 0, 1, columns.__getitem__)
 
 
 @dataclass(frozen=True)

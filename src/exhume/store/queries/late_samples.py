@@ -13,7 +13,7 @@ from exhume.model.window import Window
 from exhume.store.queries.who import stack_of
 from exhume.store.recording import Recording
 from exhume.store.rollups import CoreSeconds
-from exhume.store.view import SegmentView, runs
+from exhume.store.view import Rows, SegmentView, runs
 
 LATE_PERIODS = 2.5
 # What explains a gap without any fault: the core had nothing to do, or the hypervisor took it.
@@ -78,8 +78,9 @@ def _late_on(view: SegmentView, window: Window, core: int) -> Iterator[LateSampl
             unexcused &= _rise(lost, before, after) == 0  # else not late but lost
         for index in np.flatnonzero(unexcused):
             row = begin + int(at[index]) + 1
-            thread = int(columns.thread[row])
-            stack = stack_of(tree, int(columns.stack[row]))
+            late = Rows.one(core, row)
+            thread = int(columns.thread_of(late)[0])
+            stack = stack_of(tree, int(columns.stack_of(late)[0]))
             yield LateSample(
                 core=core,
                 wall_ns=view.clock.wall(int(after[index])),

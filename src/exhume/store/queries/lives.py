@@ -30,7 +30,9 @@ def process_events(recording: Recording, window: Window) -> ProcessEvents:
         np.array(columns[1], np.bool_),
         np.array(columns[2], np.int32),
         np.array(columns[3], np.int32),
-        *(np.array(column, np.int64) for column in columns[4:7]),
+        np.array(columns[4], np.int64),
+        np.array(columns[5], np.int64),
+        np.array(columns[6], np.int64),
         np.array(columns[7], np.float64),
     )
 
@@ -105,8 +107,22 @@ def boots(recording: Recording, window: Window) -> tuple[Boot, ...]:
     for view in recording.views(window):
         add(view.origin.node, view.origin.boot_id, view.origin.kernel, view.window)
         read.add(view.name)
-    rows = recording.minutes("cores", window, read)
-    names = zip(rows["node"].astype(str), rows["boot"].astype(str), strict=True)
-    for (node, boot_id), minute in zip(names, rows["minute"].tolist(), strict=True):
-        add(node, boot_id, "", Window(minute * MINUTE_NS, (minute + 1) * MINUTE_NS))
+    # The smallest table of roll-ups that has a row for each minute.
+    rows = recording.minutes("processes", window, read)
+    nodes, ids = rows["node"].astype(str), rows["boot"].astype(str)
+    for boot_id in np.unique(ids).tolist():
+        here = np.flatnonzero(ids == boot_id)
+        minute = rows["minute"][here].astype(np.int64) * MINUTE_NS
+        part = Window(int(minute.min()), int(minute.max()) + MINUTE_NS)
+        add(str(nodes[here[0]]), boot_id, "", part)
     return tuple(sorted(spans.values(), key=lambda boot: boot.window))
+
+
+def recorded_seconds(recording: Recording, window: Window) -> float:
+    """How much of the window was recorded, at least as roll-ups; overlaps count once."""
+    parts = (span.window.clip(window) for span in recording.spans() if span.state != "damaged")
+    total, until = 0, window.start_ns
+    for part in sorted(part for part in parts if part is not None):
+        total += max(0, part.end_ns - max(part.start_ns, until))
+        until = max(until, part.end_ns)
+    return total / 1e9

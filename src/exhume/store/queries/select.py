@@ -31,10 +31,10 @@ class Chosen:
         return len(self.rows) if self.keep is None else int(self.keep.sum())
 
     def stack(self) -> I32:
-        return self._kept(self.rows.of(self.columns.stack))
+        return self._kept(self.columns.stack_of(self.rows))
 
     def thread(self) -> I32:
-        return self._kept(self.rows.of(self.columns.thread))
+        return self._kept(self.columns.thread_of(self.rows))
 
     def _kept(self, values: I32) -> I32:
         return values if self.keep is None else values[self.keep]
@@ -62,9 +62,9 @@ def chosen(
         rows = columns.rows(run.start_ns, run.end_ns, wanted.cores)
         keep: Bool | None = None
         if threads is not None:
-            keep = threads[rows.of(columns.thread)]
+            keep = threads[columns.thread_of(rows)]
         if nodes is not None:
-            in_mode = nodes[rows.of(columns.stack)]
+            in_mode = nodes[columns.stack_of(rows)]
             keep = in_mode if keep is None else keep & in_mode
         yield Chosen(run, columns, rows, keep)
 

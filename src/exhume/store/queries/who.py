@@ -10,7 +10,7 @@ from exhume.model.stack import Frame, Mode, StackTree
 from exhume.model.window import Window
 from exhume.store.recording import Recording
 from exhume.store.rollups import SECOND_NS
-from exhume.store.view import SegmentView, runs
+from exhume.store.view import Rows, SegmentView, runs
 
 
 def who(
@@ -41,7 +41,8 @@ def _nearest(view: SegmentView, core: int, wall_ns: int, around: Window) -> Core
     if row < 0:
         return None
     threads, tree = view.threads().threads, view.tree().tree
-    thread, node = int(columns.thread[row]), int(columns.stack[row])
+    found = Rows.one(core, row)
+    thread, node = int(columns.thread_of(found)[0]), int(columns.stack_of(found)[0])
     return CoreMoment(
         core=core,
         wall_ns=at_ns,

@@ -1,0 +1,146 @@
+"""Units, containers and programs by how badly they loop; the healthy ones in one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.style import Style
+from rich.text import Text
+
+from exhume.cli.common import Look
+from exhume.cli.figures import NS, count, duration, percent, size
+from exhume.cli.render.amounts import number
+from exhume.cli.render.columns import Column, table
+from exhume.cli.safe import printable
+from exhume.cli.times import Viewpoint
+from exhume.derive.loops import LEAST_STARTS, SHORT_SECONDS
+from exhume.model.lifecycles import Lifecycle, Mark, UnitsAnswer
+
+_DIM = Style(dim=True)
+_BOLD = Style(bold=True)
+_SHOWN = 12
+_SENTENCES = 4
+_TITLES: dict[Mark, tuple[str, Style]] = {
+    "crash loop": ("crash loops", Style(color="red", bold=True)),
+    "loop": ("loops: started again and again by one parent; how they end is not recorded",
+             Style(color="yellow", bold=True)),
+    "many short jobs": ("many short jobs: scripts, builds, probes", _BOLD),
+    "scheduled": ("scheduled: often started, and ended well", _BOLD),
+    "healthy": ("healthy", _BOLD),
+}  # fmt: skip
+
+
+def render(
+    answer: UnitsAnswer, view: Viewpoint, look: Look, *, everything: bool = False
+) -> RenderableType:
+    zone = view.zone_name(answer.window.start_ns)
+    recorded = duration(round(answer.recorded_seconds) * NS)
+    title = Text(f"who keeps dying · {view.show_window(answer.window)} {zone}", _BOLD)
+    parts: list[RenderableType] = [title.append(f" · {recorded} recorded", _DIM), Text()]
+    for mark in _TITLES:
+        rows = [one for one in answer.lifecycles if one.mark == mark]
+        if rows and (everything or mark != "healthy"):
+            parts += [*_section(mark, rows, view, look, everything=everything), Text()]
+    bad = [one for one in answer.lifecycles if one.mark in ("crash loop", "loop")]
+    parts += [Text(sentence) for sentence in map(_sentence, bad[:_SENTENCES])]
+    if not bad:
+        parts.append(Text("Nothing loops.", Style(color="green", bold=True)))
+    if not everything and (words := _healthy(answer.lifecycles)):
+        parts.append(Text(words, _DIM))
+    parts += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
+    return Group(*parts)
+
+
+def _section(
+    mark: Mark, rows: Sequence[Lifecycle], view: Viewpoint, look: Look, *, everything: bool
+) -> list[Text]:
+    title, style = _TITLES[mark]
+    shown = rows if everything else rows[:_SHOWN]
+    columns = [
+        *map(Column, ("starts", "an hour", "lives")),
+        Column("succeeds", optional=True),
+        Column("restarts", optional=True),
+        Column("last start"),
+        Column("zombies", optional=True),
+        Column("memory", optional=True),
+        Column("CPU", optional=True),
+        Column("what", right=False),
+        Column("name", right=False, least=14),
+        Column("by", right=False, least=8, optional=True),
+    ]
+    cells = [[Text(text, cell) for text, cell in _row(one, view)] for one in shown]
+    lines = table(title, columns, cells, look.width)
+    lines[0].stylize(style)
+    if len(rows) > len(shown):
+        rest = rows[len(shown) :]
+        starts = sum(one.starts for one in rest)
+        lines.append(Text(f"And {len(rest)} more with {count(starts, 'start')}; --all lists them.",
+                          _DIM))  # fmt: skip
+    return lines
+
+
+def _row(one: Lifecycle, view: Viewpoint) -> list[tuple[str, Style]]:
+    zombies = ""
+    if one.zombies_per_start is not None:
+        zombies = ("≤ " if one.zombies_at_most else "") + number(round(one.zombies_per_start, 2))
+    last = one.last_start_wall_ns
+    bad = Style(color="red", bold=True)
+    success = one.success_percent_of_known_ends
+    return [
+        (f"{one.starts:,}", _BOLD),
+        (number(round(one.starts_per_hour, 1)), Style()),
+        (seconds(one.median_lifetime_seconds), Style()),
+        ("" if success is None else percent(success), bad if success is not None and success < 50 else Style()),
+        ("" if one.restarts is None else f"{one.restarts:,}", Style()),
+        ("–" if last is None else view.show(last), _DIM),
+        (zombies, bad if one.zombies_per_start else Style()),
+        ("" if one.memory_bytes_per_start is None else size(one.memory_bytes_per_start), Style()),
+        (seconds(one.cpu_seconds_per_start, unknown=""), _DIM),
+        (one.kind, _DIM),
+        (printable(one.name), _BOLD),
+        (printable(_by(one)), _DIM),
+    ]
+
+
+def _by(one: Lifecycle) -> str:
+    if one.kind == "container" and one.ids is not None and one.ids > 1:
+        return f"{one.detail} · {one.ids} ids" if one.detail else f"{one.ids} ids"
+    return one.detail
+
+
+def _sentence(one: Lifecycle) -> str:
+    name = f"{one.kind} {printable(one.name)}"
+    parent = f" under {printable(one.detail)}" if one.kind == "process" and one.detail else ""
+    reasons = []
+    if one.pace_seconds is not None:
+        reasons.append(f"every {seconds(one.pace_seconds)}")
+    if one.most_starts_in_10_minutes >= LEAST_STARTS:
+        reasons.append(f"{one.most_starts_in_10_minutes} starts within 10 minutes")
+    if one.median_lifetime_seconds is not None and one.median_lifetime_seconds < SHORT_SECONDS:
+        reasons.append(f"lives {seconds(one.median_lifetime_seconds)} in the median")
+    if one.kind == "container" and one.ids and not one.restarts and one.ids > 1:
+        reasons.append(f"{one.ids} ids under one name, so nobody counts restarts")
+    text = f"{name[0].upper()}{name[1:]}{parent}: {', '.join(reasons)}."
+    if one.zombies_per_start:
+        per_hour = number(round(one.zombies_per_start * one.starts_per_hour))
+        bound = "at most " if one.zombies_at_most else ""
+        each = number(round(one.zombies_per_start, 2))
+        text += f" Each start leaves {bound}{each} zombie cgroups: {per_hour} an hour."
+    return text
+
+
+def _healthy(lifecycles: Sequence[Lifecycle]) -> str:
+    well = [one for one in lifecycles if one.mark == "healthy"]
+    if not well:
+        return ""
+    kinds = Counter(one.kind for one in well)
+    names = {"unit": "unit", "container": "container", "process": "program"}
+    parts = [count(kinds[kind], noun) for kind, noun in names.items() if kinds[kind]]
+    starts = sum(one.starts for one in well)
+    return f"Healthy: {', '.join(parts)} with {count(starts, 'start')}; --all lists them."
+
+
+def seconds(value: float | None, *, unknown: str = "–") -> str:
+    return unknown if value is None else duration(round(value * NS))

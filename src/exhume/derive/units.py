@@ -1,0 +1,236 @@
+"""Events → lifecycles: who starts again and again, how long it lives, how it ends. Pure.
+
+The rules of what is a loop are in `derive.loops`; what each start leaves behind in `derive.leaks`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from exhume.derive.loops import (
+    LEAST_STARTS,
+    PAUSES,
+    Runs,
+    mark_jobs,
+    mark_process,
+    mark_supervised,
+)
+from exhume.model.answers import EventAnswer
+from exhume.model.arrays import I64
+from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents
+
+HOUR_SECONDS = 3600.0
+_LOOKS = 5
+_OF_LOOKS = 3
+_GRACE_NS = 1_000_000_000
+"""An exit may be stamped a little before the look that told of its start."""
+_ORDER: tuple[Mark, ...] = ("crash loop", "loop", "many short jobs", "scheduled", "healthy")
+_UNKNOWN = 0xFFFFFFFF
+
+
+@dataclass(slots=True)
+class _Group:
+    starts: list[EventAnswer] = field(default_factory=list)
+    ends: list[EventAnswer] = field(default_factory=list)
+
+
+def of_units(
+    events: Iterable[EventAnswer], restarts: Mapping[str, int], lives: ProcessEvents, seconds: float
+) -> list[Lifecycle]:
+    """systemd services. `restarts`: what their own counters gained; `seconds`: recorded."""
+    ended = _exits_by_pid(lives)
+    found = []
+    for name, group in _by_subject(events, "unit-start", "unit-failed").items():
+        looks = [event.fields.get("sub_state") for event in group.starts[-_LOOKS:]]
+        runs = Runs(
+            *_starts(group.starts),
+            *_each_once(_unit_lifetimes(group, ended)),
+            known_ends=max(len(group.starts), len(group.ends)),
+            bad_ends=len(group.ends),
+            restarts=restarts.get(name, 0),
+            waits_to_restart=looks.count("auto-restart") >= _OF_LOOKS,
+        )
+        mark = mark_supervised(runs)
+        found.append(_lifecycle("unit", name, "", mark, runs, seconds, restarts.get(name)))
+    return found
+
+
+def of_containers(
+    events: Iterable[EventAnswer], restarts: Mapping[str, int], seconds: float
+) -> list[Lifecycle]:
+    """By label, over all ids: one that is removed and run anew has a new id each time."""
+    found = []
+    for name, group in _by_subject(events, "container-start", "container-exit").items():
+        codes = [event.fields["exit_code"] for event in group.ends if "exit_code" in event.fields]
+        runs = Runs(
+            *_starts(group.starts),
+            *_each_once(_container_lifetimes(group)),
+            known_ends=len(codes),
+            bad_ends=sum(code != 0 for code in codes),
+            restarts=restarts.get(name, 0),
+        )
+        mark = mark_supervised(runs)
+        both = [*group.starts, *group.ends]
+        image = next((str(event.fields["image"]) for event in both if "image" in event.fields), "")
+        ids = len({str(event.fields["id"]) for event in both if "id" in event.fields})
+        found.append(
+            _lifecycle("container", name, image, mark, runs, seconds, restarts.get(name), ids)
+        )
+    return found
+
+
+def of_processes(lives: ProcessEvents, seconds: float) -> list[Lifecycle]:
+    """Programs by name and parent. Where one parent process loops, that is a row of its own."""
+    found: list[Lifecycle] = []
+    key = (lives.name.astype(np.int64) << 32) | (lives.parent.astype(np.int64) & _UNKNOWN)
+    order = np.argsort(key, kind="stable")
+    edges = np.flatnonzero(np.diff(key[order], prepend=-1, append=-1))
+    of_parent = _starts_by_parent(lives)
+    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        rows = order[begin:end]
+        pair = int(key[rows[0]])
+        name, parent = lives.names[pair >> 32], pair & _UNKNOWN
+        detail = "" if parent == _UNKNOWN else lives.names[parent]
+        for pid in _frequent_parents(lives, rows):
+            own = rows[lives.parent_pid[rows] == pid]
+            runs = _runs(lives, own)
+            mark = mark_process(runs, name, runs.starts / max(1, of_parent[pid]))
+            if mark == "loop":
+                found.append(_lifecycle("process", name, detail, mark, runs, seconds))
+                rows = rows[lives.parent_pid[rows] != pid]
+        rest = _runs(lives, rows)
+        if rest.starts:
+            found.append(_lifecycle("process", name, detail, mark_jobs(rest), rest, seconds))
+    return found
+
+
+def worst_first(lifecycles: Iterable[Lifecycle]) -> tuple[Lifecycle, ...]:
+    def rank(one: Lifecycle) -> tuple[int, float, float, str]:
+        leaks = (one.zombies_per_start or 0.0) * one.starts_per_hour
+        return _ORDER.index(one.mark), -leaks, -one.starts_per_hour, one.name
+
+    return tuple(sorted(lifecycles, key=rank))
+
+
+def _by_subject(events: Iterable[EventAnswer], start: str, end: str) -> dict[str, _Group]:
+    groups: dict[str, _Group] = {}
+    for event in sorted(events, key=lambda event: event.wall_ns):
+        if event.kind == start:
+            groups.setdefault(event.subject, _Group()).starts.append(event)
+        elif event.kind == end:
+            groups.setdefault(event.subject, _Group()).ends.append(event)
+    return groups
+
+
+def _starts(events: Sequence[EventAnswer]) -> tuple[I64, I64]:
+    return (
+        np.array([event.wall_ns for event in events], np.int64),
+        np.array([event.count for event in events], np.int64),
+    )
+
+
+def _each_once(lifetimes: list[float]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], I64]:
+    return np.array(lifetimes, np.float64), np.ones(len(lifetimes), np.int64)
+
+
+def _unit_lifetimes(group: _Group, ended: Mapping[int, list[int]]) -> list[float]:
+    """systemd says when the main process of the last start began and ended; else its exit does."""
+    starts = [event.wall_ns for event in group.starts]
+    lived: dict[int, float] = {}
+    for event in group.ends:
+        place = bisect_right(starts, event.wall_ns) - 1
+        if place >= 0:
+            lived.setdefault(place, (event.wall_ns - starts[place]) / 1e9)
+    for place, event in enumerate(group.starts):
+        if place not in lived and event.pid is not None:
+            exits = ended.get(event.pid, [])
+            at = bisect_right(exits, event.wall_ns - _GRACE_NS)
+            if at < len(exits):
+                lived[place] = max(0, exits[at] - event.wall_ns) / 1e9
+    return list(lived.values())
+
+
+def _container_lifetimes(group: _Group) -> list[float]:
+    """From its last start under that id, or its creation where that was not seen, to its end."""
+    starts: dict[object, list[int]] = {}
+    for event in group.starts:
+        starts.setdefault(event.fields.get("id"), []).append(event.wall_ns)
+    found = []
+    for event in group.ends:
+        same = starts.get(event.fields.get("id"), [])
+        place = bisect_right(same, event.wall_ns) - 1
+        began = same[place] if place >= 0 else None
+        created = event.fields.get("created_wall_ns")
+        # What was created and ended between two looks is told of at once, start and end together.
+        if isinstance(created, int) and began in (None, event.wall_ns):
+            began = created
+        if began is not None and event.wall_ns >= began:
+            found.append((event.wall_ns - began) / 1e9)
+    return found
+
+
+def _exits_by_pid(lives: ProcessEvents) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    here = np.flatnonzero(~lives.is_exec & (lives.pid >= 0))
+    for pid, wall_ns in zip(lives.pid[here].tolist(), lives.wall_ns[here].tolist(), strict=True):
+        found.setdefault(pid, []).append(wall_ns)
+    return found
+
+
+def _starts_by_parent(lives: ProcessEvents) -> Counter[int]:
+    """By parent pid, all that it started; how it waits does not count."""
+    pause = np.array([name in PAUSES for name in lives.names], np.bool_)
+    here = np.flatnonzero(lives.is_exec)
+    here = here[~pause[lives.name[here]]] if len(pause) else here
+    total: Counter[int] = Counter()
+    for pid, count in zip(lives.parent_pid[here].tolist(), lives.count[here].tolist(), strict=True):
+        total[pid] += count
+    return total
+
+
+def _frequent_parents(lives: ProcessEvents, rows: I64) -> list[int]:
+    """Parents that may have started it often enough for a loop."""
+    pids = lives.parent_pid[rows[lives.is_exec[rows]]]
+    values, counts = np.unique(pids, return_counts=True)
+    return [int(pid) for pid in values[(counts >= LEAST_STARTS) & (values >= 0)].tolist()]
+
+
+def _runs(lives: ProcessEvents, rows: I64) -> Runs:
+    execs, exits = rows[lives.is_exec[rows]], rows[~lives.is_exec[rows]]
+    return Runs(
+        lives.wall_ns[execs], lives.count[execs], lives.lifetime_seconds[exits], lives.count[exits]
+    )
+
+
+def _lifecycle(
+    kind: Literal["unit", "container", "process"],
+    name: str,
+    detail: str,
+    mark: Mark,
+    runs: Runs,
+    seconds: float,
+    restarts: int | None = None,
+    ids: int | None = None,
+) -> Lifecycle:
+    ends = runs.known_ends
+    return Lifecycle(
+        kind=kind,
+        name=name,
+        detail=detail,
+        mark=mark,
+        starts=runs.starts,
+        starts_per_hour=runs.starts / seconds * HOUR_SECONDS if seconds else 0.0,
+        most_starts_in_10_minutes=runs.most_in_10_minutes,
+        restarts=restarts,
+        ids=ids,
+        pace_seconds=None if mark == "many short jobs" else runs.pace_seconds,
+        success_percent_of_known_ends=100 * (1 - runs.bad_ends / ends) if ends else None,
+        median_lifetime_seconds=runs.median_lifetime_seconds,
+        last_start_wall_ns=int(runs.start_ns[-1]) if len(runs.start_ns) else None,
+    )

@@ -1,0 +1,95 @@
+"""perf-script text → columns: a few MiB at a time, every distinct text looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from exhume.errors import ParseError
+from exhume.perf import script_header
+from exhume.perf.script_header import ScriptHeader
+from exhume.perf.script_scan import Scanned, Scanner
+
+BLOCK_BYTES = 4 << 20
+MAX_SAMPLE_BYTES = 64 << 20
+"""A longer text without the end of a sample is none."""
+MAX_STACKS = 1 << 19
+"""Distinct stacks remembered; then their numbering starts anew, so that memory stays bounded."""
+_SHOWN_BYTES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptBlock:
+    columns: Scanned
+    offset: int
+    """Of the block in the text."""
+    is_fresh: bool
+    """Numbers of stacks count from 0 again from this block on."""
+
+
+class ScriptReader:
+    """`header` first, then `blocks` once."""
+
+    def __init__(self, stream: BinaryIO, path: str) -> None:
+        self._stream = stream
+        self._path = path
+        self._first = _read_full(stream, BLOCK_BYTES)
+        self.header: ScriptHeader = script_header.parse(_comments(self._first))
+        self.odd_lines = 0
+        self.first_odd = ""
+        """Where and what the first line is that belongs to no sample."""
+
+    def blocks(self) -> Iterator[ScriptBlock]:
+        scanner = Scanner()
+        text, at_end, offset = self._first, len(self._first) < BLOCK_BYTES, 0
+        self._first = b""
+        is_fresh = True
+        while text:
+            found = scanner.read(text, at_end)
+            self._note_odd(found, text, offset)
+            if len(found):
+                yield ScriptBlock(found, offset, is_fresh)
+                is_fresh = scanner.stack_count > MAX_STACKS
+                if is_fresh:
+                    scanner.forget_stacks()
+            offset += found.consumed
+            text = text[found.consumed :]
+            if at_end and found.consumed == 0:
+                break
+            if not at_end and (found.consumed == 0 or len(text) < BLOCK_BYTES // 2):
+                if len(text) > MAX_SAMPLE_BYTES:
+                    raise ParseError(
+                        self._path, f"offset {offset}", "the samples of perf script",
+                        todo="this part of it has no end of a sample; is it text of perf script?",
+                    )  # fmt: skip
+                more = _read_full(self._stream, BLOCK_BYTES + len(text))
+                at_end = len(more) < BLOCK_BYTES + len(text)
+                text += more
+
+    def _note_odd(self, found: Scanned, text: bytes, offset: int) -> None:
+        if found.odd and not self.odd_lines:
+            line = text[found.first_odd : found.first_odd + _SHOWN_BYTES].partition(b"\n")[0]
+            shown = line.decode("utf-8", "replace").strip()
+            self.first_odd = f"offset {offset + found.first_odd}: {shown!r}"
+        self.odd_lines += found.odd
+
+
+def _comments(text: bytes) -> bytes:
+    """The comment lines at the start."""
+    at = 0
+    while text[at : at + 1] in (b"#", b"\n"):
+        following = text.find(b"\n", at)
+        if following < 0:
+            return text
+        at = following + 1
+    return text[:at]
+
+
+def _read_full(stream: BinaryIO, size: int) -> bytes:
+    """As much as was asked for, unless the text ends: pipes and decompressors give less."""
+    parts: list[bytes] = []
+    while size > 0 and (part := stream.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,181 @@
+"""The lines of a stack in perf-script text → frames.
+
+    ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])
+              57ac3 [unknown] (/bin/trainer)
+       7f89cc45c5c3 Ljava/io/A;::flush->Ljava/io/B;::write+0x3 (/tmp/perf-10488.map)
+             401b97 outer (inlined)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from exhume.derive.kernel_frames import kernel_mode
+from exhume.model.stack import Frame, FrameKind, Mode
+from exhume.perf.symbolize import KERNEL_MODULE, UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
+from exhume.perf.symbols.demangle import demangle_all
+
+MAX_LINE_BYTES = 4096
+"""Of a longer line the rest is cut off."""
+MAX_DEPTH = 1024
+"""Frames of one stack; perf's own limit is kernel.perf_event_max_stack, 127 by default."""
+_REMEMBERED_LINES = 1 << 17
+
+_DELETED = b" (deleted)"
+_INLINED = b"inlined"
+_UNKNOWN = "[unknown]"
+_KERNEL = re.compile(r"\[(guest\.)?kernel(\.kallsyms|\.vmlinux)?(\.init\.text)?\]\S*")
+_VMLINUX = re.compile(r"vmlinux[\w.+~-]*")
+_KERNEL_FILE = re.compile(r"([\w.+~-]+?)\.ko(\.(gz|xz|zst|debug))?")
+_BPF = re.compile(r"bpf_(prog|trampoline|dispatcher)_\w+")
+# In brackets, and yet no module of the kernel.
+_USER_BRACKETS = ("[vdso]", "[vvar]", "[heap]", "[stack", "[anon", "[uprobes]", "[vectors]")
+_VSYSCALL = "[vsyscall]"
+_OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
+_JIT_MAP = re.compile(r"perf-\d+\.map")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    frames: tuple[Frame, ...]
+    """Leaf first; more than one where a compiler put its inlined calls into the name."""
+    is_inlined: bool = False
+    """Its module is that of the frame below, into which the compiler put it."""
+
+
+_NO_FRAME = _Line(())
+
+
+class StackReader:
+    """Remembers lines: stacks differ, their lines mostly do not."""
+
+    def __init__(self) -> None:
+        self._lines: dict[bytes, _Line] = {}
+        self.odd = 0
+        """Lines that are no frames."""
+
+    def read(self, text: bytes) -> list[Frame]:
+        """Root first. Runs of nameless frames are folded into one."""
+        found: list[Frame] = []
+        inlined: list[Frame] = []
+        for raw in text.split(b"\n", MAX_DEPTH)[:MAX_DEPTH]:
+            if not raw:
+                continue
+            line = self._lines.get(raw)
+            if line is None:
+                line = self._remember(raw)
+            if line.is_inlined:
+                inlined += line.frames
+                continue
+            for frame in line.frames:
+                if inlined:
+                    found += [_moved(one, frame) for one in inlined]
+                    inlined = []
+                is_repeated = found and found[-1] is frame
+                if not (is_repeated and frame in (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME)):
+                    found.append(frame)
+        found += inlined
+        found.reverse()
+        return found
+
+    def _remember(self, raw: bytes) -> _Line:
+        if len(self._lines) >= _REMEMBERED_LINES:
+            self._lines.clear()
+        line = self._lines[raw] = _parse(raw.strip()[:MAX_LINE_BYTES])
+        if not line.frames and raw.strip():
+            self.odd += 1
+        return line
+
+
+def stack_mode(frames: list[Frame]) -> Mode:
+    """User where the leaf is user code; else what the innermost telling kernel frame says."""
+    if not frames or not _is_kernel(frames[-1]):
+        return Mode.USER
+    for frame in reversed(frames):
+        mode = kernel_mode(frame)
+        if mode is not None:
+            return mode
+    return Mode.SYSTEM
+
+
+def _is_kernel(frame: Frame) -> bool:
+    return frame.kind == FrameKind.KERNEL or frame == UNKNOWN_KERNEL_FRAME
+
+
+def _moved(frame: Frame, into: Frame) -> Frame:
+    kind = into.kind if into.kind == FrameKind.KERNEL else FrameKind.USER
+    return Frame(frame.name, into.module, kind)
+
+
+def _parse(line: bytes) -> _Line:
+    digits, _, rest = line.partition(b" ")
+    try:
+        address = int(digits, 16)
+    except ValueError:
+        return _NO_FRAME
+    symbol, dso = _split(rest.strip())
+    if not symbol:
+        return _NO_FRAME
+    name = _OFFSET.sub(b"", symbol).decode("utf-8", "replace")
+    if dso == _INLINED:
+        return _Line((Frame(name, "", FrameKind.USER),), is_inlined=True)
+    path = dso.removesuffix(_DELETED).decode("utf-8", "replace")
+    return _Line(tuple(_frames(address, name, path)))
+
+
+def _split(rest: bytes) -> tuple[bytes, bytes]:
+    """Symbol and file: `operator()(int) const (/opt/a b (deleted))`. The file may be missing."""
+    if not rest.endswith(b")"):
+        return rest, b""
+    before = len(rest) - len(_DELETED) - 1 if rest.endswith(_DELETED + b")") else len(rest)
+    at = rest.rfind(b" (", 0, before)
+    # A file name with brackets of its own: go on to where they are even.
+    while at > 0 and rest.count(b"(", at) != rest.count(b")", at):
+        at = rest.rfind(b" (", 0, at)
+    if at > 0:
+        return rest[:at].rstrip(), rest[at + 2 : -1]
+    return (b"", b"") if rest.startswith(b"(") else (rest, b"")
+
+
+def _frames(address: int, name: str, path: str) -> list[Frame]:
+    kernel = kernel_module(path, address)
+    if name.endswith("_[k]"):
+        name, kernel = name.removesuffix("_[k]"), kernel or KERNEL_MODULE
+    if kernel is not None:
+        if name == _UNKNOWN:
+            return [UNKNOWN_KERNEL_FRAME]
+        return [Frame(name, kernel, FrameKind.KERNEL)]
+    module = PurePosixPath(path).name or path
+    if name == _UNKNOWN:
+        if path in ("", _UNKNOWN):
+            return [UNKNOWN_FRAME]
+        return [Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)]
+    names = [name]
+    if _JIT_MAP.fullmatch(module) and "->" in name:
+        # perf-map-agent writes what was inlined behind the method it was inlined into.
+        names = [part for part in reversed(name.split("->")) if part]
+    elif name.startswith(("_Z", "_R")):
+        names = demangle_all(names)
+    return [Frame(one, module, FrameKind.USER) for one in names]
+
+
+def kernel_module(path: str, address: int) -> str | None:
+    """`kernel`, the name of one of its modules, or None where the file is no part of the kernel."""
+    if path == _UNKNOWN or not path:
+        return KERNEL_MODULE if address >> 63 else None
+    if _KERNEL.fullmatch(path):
+        return KERNEL_MODULE
+    name = PurePosixPath(path).name
+    if _VMLINUX.fullmatch(name):
+        return KERNEL_MODULE
+    if found := _KERNEL_FILE.fullmatch(name):
+        return found[1].replace("-", "_")
+    if _BPF.fullmatch(name):
+        return "bpf"
+    if name.startswith("[") and name.endswith("]") and "/" not in path:
+        if name == _VSYSCALL or name.startswith(_USER_BRACKETS):
+            return None
+        return name[1:-1].replace("-", "_") or KERNEL_MODULE
+    return None

@@ -1,0 +1,93 @@
+"""The comment lines above perf-script text: what `perf script --header` tells of the recording."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_HEADER_BYTES = 1 << 20
+
+_LINE = re.compile(r"^#\s*([a-z][a-z ]*?)\s*:\s*(.*?)\s*$", re.MULTILINE)
+# `# event : name = cpu-clock, , id = { 7, 8 }, type = 1, …, { sample_period, sample_freq } = 97, …`
+_EVENT = re.compile(r"^name = (?P<name>.+?), ")
+_VALUE = re.compile(r"\{ sample_period, sample_freq \} = (\d+)")
+_FREQUENCY = re.compile(r"\bfreq = 1\b")
+# `… record -F 99 -a -g`, `--freq=99`, `-c 100000`
+_ASKED_RATE = re.compile(r"\s(?:-F ?|--freq[= ])(\d+)")
+_ASKED_PERIOD = re.compile(r"\s(?:-c ?|--count[= ])(\d+)")
+# `# reference time: 2026-11-15 20:15:19.5 = 1794773719.500000 (TOD) = 7.019862000 (monotonic)`
+_REFERENCE = re.compile(r"= (\d+)\.(\d{6}) \(TOD\) = (\d+)\.(\d{9}) \(")
+_CLOCK = re.compile(r"^#\s*clockid: (\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class EventHeader:
+    name: str
+    rate_hz: float | None
+    period: int | None
+    """One of the two, where the header gives any."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptHeader:
+    hostname: str = ""
+    release: str = ""
+    architecture: str = ""
+    cores: int | None = None
+    command: str = ""
+    captured: str = ""
+    """`captured on`: when the perf.data was last written, or copied, in somebody's local time."""
+    clock: str = ""
+    """The name of the clock that was asked for; empty for perf's own."""
+    reference: tuple[int, int] | None = None
+    """Wall time and that clock's time of one instant, in nanoseconds."""
+    events: tuple[EventHeader, ...] = ()
+
+
+def parse(text: bytes) -> ScriptHeader:
+    """Of the lines before the first sample; empty where there are none."""
+    lines = text[:MAX_HEADER_BYTES].decode("utf-8", "replace")
+    values: dict[str, str] = {}
+    events: list[str] = []
+    for key, value in _LINE.findall(lines):
+        if key == "event":
+            events.append(value)
+        else:
+            values.setdefault(key, value)
+    cores = values.get("nrcpus online", "")
+    command = values.get("cmdline", "")
+    clock = _CLOCK.search(lines)
+    return ScriptHeader(
+        hostname=values.get("hostname", ""),
+        release=values.get("os release", ""),
+        architecture=values.get("arch", ""),
+        cores=int(cores) if cores.isdecimal() and len(cores) < 6 else None,
+        command=command,
+        captured=values.get("captured on", ""),
+        clock=clock[1] if clock else "",
+        reference=_reference(lines),
+        events=tuple(event for line in events if (event := _event(line, command))),
+    )
+
+
+def _event(line: str, command: str) -> EventHeader | None:
+    name = _EVENT.match(line)
+    if name is None:
+        return None
+    value, rate, period = _VALUE.search(line), None, None
+    if value:
+        number = int(value[1])
+        rate, period = (float(number), None) if _FREQUENCY.search(line) else (None, number)
+    elif asked := _ASKED_RATE.search(command):
+        rate = float(asked[1])
+    elif asked := _ASKED_PERIOD.search(command):
+        period = int(asked[1])
+    return EventHeader(name["name"].strip(), rate, period)
+
+
+def _reference(lines: str) -> tuple[int, int] | None:
+    found = _REFERENCE.search(lines)
+    if found is None or any(len(part) > 12 for part in found.groups()):
+        return None
+    wall = int(found[1]) * 1_000_000_000 + int(found[2]) * 1000
+    return wall, int(found[3]) * 1_000_000_000 + int(found[4])

@@ -1,0 +1,152 @@
+"""The C reader of perf-script text (script.c) behind typed columns."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import numpy as np
+
+from exhume.errors import EXIT_INTERNAL, ExhumeError
+from exhume.model.arrays import I32, I64, U32
+
+ABI = 1
+ROOM = 1 << 15
+"""Samples of one call."""
+NO_NUMBER = np.iinfo(np.int64).min
+"""A time or period that the line does not give."""
+
+_COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
+    ("time", np.int64),
+    ("period", np.int64),
+    ("pid", np.int32),
+    ("tid", np.int32),
+    ("cpu", np.int32),
+    ("comm", np.uint32),
+    ("event", np.uint32),
+    ("stack", np.uint32),
+    ("comm_at", np.uint64),
+    ("event_at", np.uint64),
+    ("stack_at", np.uint64),
+    ("comm_length", np.uint32),
+    ("event_length", np.uint32),
+    ("stack_length", np.uint64),
+)
+"""In the order of xs_columns in script.c."""
+
+
+class _Columns(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name, _ in _COLUMNS]
+
+
+class _Counts(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in ("samples", "comms", "events", "stacks", "odd", "first_odd", "consumed")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    time: I64
+    period: I64
+    pid: I32
+    """The same as `tid` where the line has one number only: that is the thread's."""
+    tid: I32
+    cpu: I32
+    """-1 where the line does not say."""
+    comm: U32
+    event: U32
+    stack: U32
+    """Numbers of texts. The first three lists below hold those seen first in this call."""
+    new_comms: list[bytes]
+    new_events: list[bytes]
+    new_stacks: list[bytes]
+    odd: int
+    """Lines that belong to no sample."""
+    first_odd: int
+    """Where the first of them begins."""
+    consumed: int
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    folder = Path(__file__).parent
+    for suffix in EXTENSION_SUFFIXES:
+        path = folder / f"_script{suffix}"
+        if path.exists():
+            library = ctypes.CDLL(str(path))
+            if library.xs_abi() == ABI:
+                break
+    else:
+        raise ExhumeError(
+            "the native reader of perf-script text is missing or of another version",
+            todo="run `make setup` (it compiles src/exhume/perf/script.c)",
+            exit_code=EXIT_INTERNAL,
+        )
+    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
+    library.xs_texts_new.restype = pointer
+    library.xs_texts_new.argtypes = []
+    library.xs_texts_count.restype = ctypes.c_uint32
+    for name in ("xs_texts_free", "xs_texts_reset", "xs_texts_count"):
+        getattr(library, name).argtypes = [pointer]
+    library.xs_read.restype = ctypes.c_int
+    library.xs_read.argtypes = [
+        pointer, u64, ctypes.c_int, pointer, pointer, pointer, u64, pointer, pointer,
+    ]  # fmt: skip
+    return library
+
+
+class Scanner:
+    """Reads text piece by piece; keeps the dictionaries of texts from one piece to the next."""
+
+    def __init__(self) -> None:
+        self._library = _library()
+        self._texts = [self._library.xs_texts_new() for _ in range(3)]
+        if not all(self._texts):
+            raise MemoryError("no memory for the dictionaries of texts")
+
+    def __del__(self) -> None:
+        for texts in getattr(self, "_texts", ()):
+            self._library.xs_texts_free(texts)
+
+    @property
+    def stack_count(self) -> int:
+        return int(self._library.xs_texts_count(self._texts[2]))
+
+    def forget_stacks(self) -> None:
+        """Start a new dictionary: numbers of stacks count from 0 again."""
+        self._library.xs_texts_reset(self._texts[2])
+
+    def read(self, text: bytes, at_end: bool) -> Scanned:
+        """At most ROOM samples; `consumed` tells where to go on."""
+        arrays = {name: np.empty(ROOM, dtype) for name, dtype in _COLUMNS}
+        pointers = _Columns(*(array.ctypes.data for array in arrays.values()))
+        counts = _Counts()
+        if not self._library.xs_read(
+            text, len(text), at_end, *self._texts, ROOM,
+            ctypes.addressof(pointers), ctypes.addressof(counts),
+        ):  # fmt: skip
+            raise MemoryError("no memory for the dictionaries of texts")
+
+        def texts(name: str, count: int) -> list[bytes]:
+            at, length = arrays[f"{name}_at"][:count], arrays[f"{name}_length"][:count]
+            ends = at + length.astype(np.uint64)
+            return [text[a:b] for a, b in zip(at.tolist(), ends.tolist(), strict=True)]
+
+        n = counts.samples
+        return Scanned(
+            *(arrays[name][:n] for name, _ in _COLUMNS[:8]),
+            new_comms=texts("comm", counts.comms),
+            new_events=texts("event", counts.events),
+            new_stacks=texts("stack", counts.stacks),
+            odd=int(counts.odd),
+            first_odd=int(counts.first_odd),
+            consumed=int(counts.consumed),
+        )
