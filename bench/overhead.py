@@ -148,8 +148,9 @@ class Groups:
         for _ in range(50):
             pids = self.pids(name)
             for pid in pids:
-                with suppress(ProcessLookupError):
+                with suppress(ProcessLookupError, ChildProcessError):
                     os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, os.WNOHANG)
             if not pids:
                 return
             time.sleep(0.02)
@@ -229,9 +230,9 @@ class Watch(threading.Thread):
                 if wants_pss:
                     pss += _kib(_fields(Path(f"/proc/{pid}/smaps_rollup"))["Pss"])
         self.instants.append(Instant(time.monotonic(), rss, pss if wants_pss else None))
-        if len(self.instants) == 20:
+        if len(self.instants) % 20 == 0:
             with suppress(OSError):
-                self.ring_bytes = _ring_bytes(self._main_pid)
+                self.ring_bytes = max(self.ring_bytes, _ring_bytes(self._main_pid))
 
     def _role(self, pid: int, before: Role) -> Role:
         if pid == self._main_pid:
@@ -345,6 +346,7 @@ class Bench:
     unit_seconds: dict[Kind, float] = field(default_factory=dict)
     heads: dict[str, tuple[Path, int]] = field(default_factory=dict)
     """By contender: a data directory with a head log left, and when its load ended."""
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def calibrate(self) -> Pace:
         self.unit_seconds = {kind: unit_seconds(kind) for kind in KINDS}
@@ -355,8 +357,7 @@ class Bench:
         data.mkdir()
         plan = self.plan
         with ExitStack() as stack:
-            for name in Groups.NAMES:
-                stack.callback(self.groups.end, name)
+            stack.callback(self._end_all)
             load_before = self.groups.cpu_ns("load")
             watch, recorder, log, start_up_seconds = None, None, data / "log", 0.0
             if contender.command is not None:
@@ -416,7 +417,7 @@ class Bench:
         env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         with ExitStack() as stack:
             output = subprocess.PIPE if log is None else stack.enter_context(open(log, "wb"))
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -425,6 +426,15 @@ class Bench:
                 env=env,
                 cwd=Path(__file__).parent.parent,
             )
+        self.started.append(process)
+        return process
+
+    def _end_all(self) -> None:
+        for name in Groups.NAMES:
+            self.groups.end(name)
+        for process in self.started:
+            process.wait()
+        self.started.clear()
 
     def _load(self, pace: Pace, seconds: float) -> subprocess.Popen[bytes]:
         text = json.dumps(asdict(pace))

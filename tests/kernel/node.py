@@ -169,8 +169,10 @@ def process_in(answer: Any, comm: str) -> Any | None:
     return next((row for row in answer["processes"] if row["comm"] == comm), None)
 
 
-def frames_in(answer: Any) -> dict[str, Any]:
-    return {row["frame"]["name"]: row for row in answer["frames"]}
+def frames_in(answer: Any, *modules: str) -> dict[str, Any]:
+    """By name, of these files (`kernel` is one): many programs have a `main`."""
+    frames = (row for row in answer["frames"] if row["frame"]["module"] in modules)
+    return {row["frame"]["name"]: row for row in frames}
 
 
 def longest_gap_seconds(ticks: I64) -> float:

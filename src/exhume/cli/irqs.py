@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exhume.cli import common
+from exhume.cli.light import open_light
 from exhume.cli.progress import step
 from exhume.derive.queues import core_of_thread, crowds, queues_on
 from exhume.derive.rates import Rates, rates
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     view = common.viewpoint(args)
     window, cores = common.window_of(args, view), common.parse_cores(args.core)
     with step("reading the recording"):
-        recording = common.open_recording(args)
+        recording = open_light(args)
         common.need_recorded(recording.spans(), window, view)
         answer = only(ask(recording, window), args.device, cores)
     if args.json:

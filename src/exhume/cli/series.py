@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exhume.cli import common
+from exhume.cli.light import open_light
 from exhume.cli.progress import step
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if args.csv and args.json:
         raise common.usage("--csv and --json exclude each other", "give one of them")
     with step("reading the recording"):
-        recording = common.open_recording(args)
+        recording = open_light(args)
         common.need_recorded(recording.spans(), window, view)
         answer = ask(recording, wanted, window, args.instance, limit=args.limit, raw=args.raw)
     if args.json:

@@ -21,6 +21,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from exhume.cli import common
+from exhume.cli.light import open_light
 from exhume.cli.progress import step
 from exhume.derive import zombies as derive
 from exhume.model.answers import SeriesAnswer
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     view = common.viewpoint(args)
     window = common.window_of(args, view)
     with step("reading the recording"):
-        recording = common.open_recording(args)
+        recording = open_light(args)
         common.need_recorded(recording.spans(), window, view)
         answer = ask(recording, window, sources(args))
     if args.json:

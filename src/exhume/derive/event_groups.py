@@ -45,8 +45,8 @@ _SAME_TEXT = 80
 """Characters of an unknown line that are compared."""
 
 
-def severity(event: EventAnswer) -> int:
-    """0: of no account by itself, up to HARM."""
+def severity(event: EventAnswer | EventGroup) -> int:
+    """0: of no account by itself, up to HARM. Events that are alike are equally severe."""
     if event.kind != "kernel-log":
         return _BY_KIND.get(event.kind, 0)
     known = event.fields.get("class")
@@ -57,13 +57,8 @@ def severity(event: EventAnswer) -> int:
 
 def most_severe(events: Sequence[EventAnswer]) -> list[EventGroup]:
     """Groups of notable events, the worst first, and of those the earliest."""
-    notable = [event for event in events if severity(event)]
-    rank: dict[tuple[str, ...], int] = {}
-    for event in notable:
-        rank[alike(event)] = max(rank.get(alike(event), 0), severity(event))
-    groups = zip(_grouped(notable), folded(notable), strict=True)
-    ordered = sorted(groups, key=lambda pair: (-rank[pair[0]], pair[1].first_wall_ns))
-    return [group for _, group in ordered]
+    groups = folded([event for event in events if severity(event)])
+    return sorted(groups, key=lambda group: (-severity(group), group.first_wall_ns))
 
 
 def folded(events: Sequence[EventAnswer]) -> list[EventGroup]:
@@ -79,8 +74,9 @@ def alike(event: EventAnswer) -> tuple[str, ...]:
     """Equal for events that say the same: numbers in a text may differ."""
     signature = event.fields.get("signature")
     if signature is not None:
-        return event.kind, event.subject, str(signature)
-    return event.kind, event.subject, "", _NUMBERS.sub("#", event.text)[:_SAME_TEXT]
+        return event.kind, event.subject, "", str(signature)
+    parent = str(event.fields.get("parent", ""))
+    return event.kind, event.subject, parent, _NUMBERS.sub("#", event.text)[:_SAME_TEXT]
 
 
 def _grouped(events: Sequence[EventAnswer]) -> dict[tuple[str, ...], list[EventAnswer]]:
@@ -103,4 +99,5 @@ def _group(members: Sequence[EventAnswer]) -> EventGroup:
         core=first.core if len(cores) == 1 else None,
         pid=first.pid if len(pids) == 1 else None,
         count=sum(event.count for event in members),
+        fields=first.fields,
     )

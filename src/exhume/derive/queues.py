@@ -28,12 +28,15 @@ def crowds(lines: Sequence[IrqLine], cores: int) -> tuple[Crowd, ...]:
             devices.setdefault(line.device, []).append(line)
     for device, queues in devices.items():
         total = sum(_rate(queue) for queue in queues)
+        # One queue has a line for each direction on some cards: it can't be spread any further.
+        if cores < 2 or len({queue.queue for queue in queues}) < 2 or not total:
+            continue
         for core in {queue.core for queue in queues if queue.core is not None}:
             here = [queue for queue in queues if queue.core == core]
-            share = 100 * sum(map(_rate, here)) / total if total else 100 * len(here) / len(queues)
+            share = 100 * sum(map(_rate, here)) / total
             together = len(here) == len(queues)
             busy = share >= CROWDED_PERCENT and total >= _LEAST_PER_SECOND
-            if cores > 1 and len(queues) > 1 and len(here) > 1 and (together or busy):
+            if len(here) > 1 and (together or busy):
                 found.append(Crowd(device, core, len(here), len(queues), share))
     return tuple(sorted(found, key=lambda one: (-one.of_queues, one.device)))
 

@@ -38,6 +38,8 @@ class EventGroup:
     """None where they differ."""
     pid: int | None
     count: int
+    fields: dict[str, str | int | float]
+    """Of the first of them."""
 
 
 @dataclass(frozen=True, slots=True)

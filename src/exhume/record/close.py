@@ -20,7 +20,7 @@ from exhume.errors import ExhumeError
 from exhume.host import Host
 from exhume.record.aside import die_with
 from exhume.store import retention
-from exhume.record.memory import give_back, tame_allocator
+from exhume.store.allocator import give_back, tame_allocator
 from exhume.store.assemble import assemble_aside
 from exhume.store.headlog import SUFFIX, FrameKind, HeadFile
 from exhume.store.heads import head_files

@@ -17,13 +17,13 @@ from exhume.record import lock, permissions
 from exhume.record.cgroup_births import CgroupBirths
 from exhume.record.head import Head
 from exhume.record.kmsg_place import KmsgPlace
-from exhume.record.memory import tame_allocator
 from exhume.record.recorder import Options, Recorder, origin_of
 from exhume.record.report import Reporter, Retention
 from exhume.sampler.kernel_clock import KernelClock
 from exhume.sampler.sampler import Sampler
 from exhume.sampler.syscall import OpenEvent, perf_event_open
 from exhume.store import retention
+from exhume.store.allocator import tame_allocator
 from exhume.store.layout import heads_path, symbols_path
 
 STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}

@@ -28,6 +28,7 @@ from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, concat
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
+from exhume.store.allocator import give_back
 from exhume.store.headlog import FrameInfo, FrameKind, HeadFile
 from exhume.store.spill import SampleSpill
 from exhume.store.symbols import SymbolStore
@@ -117,6 +118,7 @@ class Assembler:
                     builder.add(tick.end_ns, reading.instances, reading.values)
             self._name(ticks)
             self._history.forget_dead(concat([tick.exits for tick in ticks], NO_FORKS))
+            give_back()
         return self._finish(start, end)
 
     def _epochs(

@@ -8,10 +8,9 @@ and one arena is enough for threads that mostly wait.
 from __future__ import annotations
 
 import ctypes
-import gc
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-_THRESHOLD_BYTES = 128 << 10
+_THRESHOLD_BYTES = 1 << 20
 
 
 def tame_allocator() -> None:
@@ -24,7 +23,6 @@ def tame_allocator() -> None:
 
 def give_back() -> None:
     """What was freed, to the system, now."""
-    gc.collect()
     libc = ctypes.CDLL(None)
     if hasattr(libc, "malloc_trim"):
         libc.malloc_trim(0)

@@ -1,0 +1,201 @@
+"""The records of perf.data as a stream: whole ones, a few MiB at a time, whatever wraps them.
+
+Most records go to the walker in bulk. Some can't: those that describe the others, those with a
+payload behind them, and those that hold compressed records. They are taken out here, one by one.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import BinaryIO
+
+import numpy as np
+import zstandard
+
+from exhume.model.arrays import U8
+from exhume.perf.native import span
+
+CHUNK_BYTES = 8 << 20
+_HEADER_BYTES = 8
+_LARGEST_RECORD = 1 << 16
+_MAX_WINDOW_BYTES = 128 << 20
+# One RLE block of zstd makes 128 KiB of 4 bytes: so much input can't make more than 16 MiB.
+_COMPRESSED_STEP = 512
+_SKIP_BYTES = 1 << 20
+
+
+class UserRecord(IntEnum):
+    """Records that perf(1) writes, tools/lib/perf/include/perf/event.h."""
+
+    HEADER_ATTR = 64
+    TRACING_DATA = 66
+    HEADER_BUILD_ID = 67
+    FINISHED_ROUND = 68
+    AUXTRACE = 71
+    EVENT_UPDATE = 78
+    HEADER_FEATURE = 80
+    COMPRESSED = 81
+    COMPRESSED2 = 83
+
+
+STOPS = (
+    UserRecord.HEADER_ATTR, UserRecord.TRACING_DATA, UserRecord.HEADER_BUILD_ID,
+    UserRecord.AUXTRACE, UserRecord.EVENT_UPDATE, UserRecord.HEADER_FEATURE,
+    UserRecord.COMPRESSED, UserRecord.COMPRESSED2,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Whole records for the walker. The buffer is used again for the next batch."""
+
+    buffer: U8
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A record that says something about the others."""
+
+    type: int
+    body: bytes
+    """Behind the record's header."""
+
+
+class RecordStream:
+    """Iterate once. What could not be read is told in `problems`; what came before it stays."""
+
+    def __init__(self, stream: BinaryIO, offset: int, size: int | None) -> None:
+        """`stream` stands at `offset`; `size` is how much of it is records, None up to its end."""
+        self._stream = stream
+        self._left = size
+        self._offset = offset
+        self._buffer: U8 = np.empty(CHUNK_BYTES + _LARGEST_RECORD, np.uint8)
+        self._begin = self._end = 0
+        self._inflate = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj(
+            read_across_frames=True
+        )
+        self._inner = bytearray()
+        """Decompressed records, the last of which may not be whole."""
+        self.problems: list[str] = []
+
+    @property
+    def offset(self) -> int:
+        """In the file, of what comes next."""
+        return self._offset + self._begin
+
+    def __iter__(self) -> Iterator[Batch | Special]:
+        while True:
+            whole = span(self._buffer[self._begin : self._end], STOPS)
+            if whole:
+                yield Batch(self._buffer[self._begin : self._begin + whole])
+                self._begin += whole
+                continue
+            header = self._header()
+            if header is None:
+                break
+            type_, size = header
+            if type_ not in STOPS:
+                continue  # there is more of it now
+            body = self._buffer[self._begin + _HEADER_BYTES : self._begin + size].tobytes()
+            self._begin += size
+            if type_ in (UserRecord.COMPRESSED, UserRecord.COMPRESSED2):
+                yield from self._decompressed(type_, body)
+            elif type_ in (UserRecord.TRACING_DATA, UserRecord.AUXTRACE):
+                self._skip(_payload_bytes(type_, body))
+            else:
+                yield Special(type_, body)
+        if len(self._inner) and not self.problems:
+            self.problems.append("the compressed records end in the middle of one")
+
+    def _header(self) -> tuple[int, int] | None:
+        """Type and size of the record that comes next, all of it in the buffer; None at the end."""
+        if self._end - self._begin < _HEADER_BYTES:
+            self._fill()
+        held = self._end - self._begin
+        if held < _HEADER_BYTES:
+            if held:
+                self.problems.append(f"offset {self.offset}: the file ends in the middle of a record")
+            return None
+        type_, _, size = struct.unpack_from("<IHH", self._buffer, self._begin)
+        if size < _HEADER_BYTES:
+            self.problems.append(
+                f"offset {self.offset}: expected a record, found one of {size} bytes; "
+                "what follows can't be read"
+            )
+            return None
+        if held < size:
+            self._fill()
+            if self._end - self._begin < size:
+                self.problems.append(f"offset {self.offset}: the file ends in the middle of a record")
+                return None
+        return type_, size
+
+    def _fill(self) -> None:
+        """Move what is left to the front, and read as much as fits behind it."""
+        held = self._end - self._begin
+        self._buffer[:held] = self._buffer[self._begin : self._end].copy()
+        self._offset += self._begin
+        self._begin, self._end = 0, held
+        while self._end < CHUNK_BYTES and self._left != 0:
+            wanted = CHUNK_BYTES - self._end
+            data = self._stream.read(wanted if self._left is None else min(wanted, self._left))
+            if not data:
+                if self._left is not None:
+                    self.problems.append(f"the file is cut off: {self._left} bytes are missing")
+                self._left = 0
+                break
+            self._buffer[self._end : self._end + len(data)] = np.frombuffer(data, np.uint8)
+            self._end += len(data)
+            if self._left is not None:
+                self._left -= len(data)
+
+    def _skip(self, size: int) -> None:
+        """Pass over a payload that is no records."""
+        held = min(size, self._end - self._begin)
+        self._begin += held
+        size -= held
+        if not size:
+            return
+        self._fill()  # nothing is held, so the offset is that of the stream
+        while size > self._end - self._begin and self._end:
+            size -= self._end - self._begin
+            self._begin = self._end
+            self._fill()
+        self._begin += min(size, self._end - self._begin)
+
+    def _decompressed(self, type_: int, body: bytes) -> Iterator[Batch]:
+        if type_ == UserRecord.COMPRESSED2:  # padded: it says how much of it is data
+            (size,) = struct.unpack_from("<Q", body) if len(body) >= 8 else (0,)
+            body = body[8 : 8 + size]
+        for at in range(0, len(body), _COMPRESSED_STEP):
+            try:
+                self._inner += self._inflate.decompress(body[at : at + _COMPRESSED_STEP])
+            except zstandard.ZstdError as error:
+                self.problems.append(f"offset {self.offset}: expected zstd data ({error})")
+                self._left, self._begin = 0, self._end
+                return
+            if len(self._inner) >= CHUNK_BYTES:
+                yield from self._inner_records()
+        yield from self._inner_records()
+
+    def _inner_records(self) -> Iterator[Batch]:
+        records: U8 = np.frombuffer(bytes(self._inner), np.uint8)
+        whole = span(records, ())
+        if whole:
+            yield Batch(records[:whole])
+            del self._inner[:whole]
+        elif len(self._inner) >= _LARGEST_RECORD:
+            self.problems.append(f"offset {self.offset}: expected records in the compressed data")
+            self._inner.clear()
+            self._left, self._begin = 0, self._end
+
+
+def _payload_bytes(type_: int, body: bytes) -> int:
+    if type_ == UserRecord.TRACING_DATA:
+        size: int = struct.unpack_from("<I", body)[0] if len(body) >= 4 else 0
+    else:
+        size = struct.unpack_from("<Q", body)[0] if len(body) >= 8 else 0
+    return size
