@@ -15,7 +15,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
 UV     ?= $(BIN)/uv
 
-NATIVE    := src/exhume/perf/native.c $(wildcard src/exhume/perf/*.h)
+NATIVE    := $(wildcard src/exhume/perf/*.c src/exhume/perf/*.h)
 RUN_STAMP := $(VENV)/.run-ready
 DEV_STAMP := $(VENV)/.dev-ready
 

@@ -1,4 +1,4 @@
-"""The same answers the plain way, sample by sample in Python: what the queries are measured against."""
+"""The same answers the plain way, sample by sample in Python, to measure the queries against."""
 
 from __future__ import annotations
 

@@ -52,6 +52,8 @@ POLL_SECONDS = 0.1
 SEGMENT_SECONDS = 600
 MIB = 1 << 20
 NS = 1_000_000_000
+MOST_OTHERS_PERCENT = 10.0
+"""Of one core, by others than recorder and load: above it the figures are not to be quoted."""
 KINDS: tuple[Kind, ...] = ("cpu", "syscalls")
 USER_HZ = os.sysconf("SC_CLK_TCK")
 
@@ -276,12 +278,13 @@ class Snapshot:
 
     time: float
     cpu_ns: dict[Role, int]
+    load_ns: int
     written_bytes: int
     busy_ticks: int
     own_seconds: float
 
 
-def _snapshot(watch: Watch | None, pid: int | None) -> Snapshot:
+def _snapshot(groups: Groups, watch: Watch | None, pid: int | None) -> Snapshot:
     # Children that were waited for are in their parent's figures.
     io = _fields(Path(f"/proc/{pid}/io")) if pid is not None else {}
     times = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
@@ -289,6 +292,7 @@ def _snapshot(watch: Watch | None, pid: int | None) -> Snapshot:
     return Snapshot(
         time.monotonic(),
         watch.cpu_ns() if watch is not None else dict.fromkeys(ROLES, 0),
+        groups.cpu_ns("load"),
         int(io.get("wchar", 0)),
         user + nice + system + irq + softirq,
         time.process_time(),
@@ -331,6 +335,8 @@ class Turn:
     """How much of its work the load got done; under 1 the machine was too busy."""
     machine_percent: float
     """Busy time of the whole machine, the bench's own left out."""
+    others_percent: float
+    """The part of it that is neither the recorder's nor the load's."""
     written_bytes_per_second: float
     memory: Memory | None
     closed: Closed | None
@@ -372,31 +378,35 @@ class Bench:
             load = self._load(pace, start_up_seconds + plan.steady_seconds)
             pid = recorder.pid if recorder is not None else None
             _sleep_until(start + start_up_seconds, recorder, log)
-            before = _snapshot(watch, pid)
+            before = _snapshot(self.groups, watch, pid)
             _sleep_until(start + start_up_seconds + plan.steady_seconds, recorder, log)
-            after = _snapshot(watch, pid)
+            after = _snapshot(self.groups, watch, pid)
             done = _answer(load)
             load_end_ns = time.monotonic_ns()
             load_seconds = (self.groups.cpu_ns("load") - load_before) / NS
             while watch is not None and watch.has_closer() and time.monotonic() < start + 60:
                 time.sleep(POLL_SECONDS)
             timed = {kind: [self._fixed(kind) for _ in range(plan.repeats)] for kind in KINDS}
+            percent, machine_percent = _percent(before, after), _machine_percent(before, after)
+            span = after.time - before.time
+            known = sum(percent.values()) + 100 * (after.load_ns - before.load_ns) / NS / span
             turn = Turn(
-                contender.name,
-                0.0,
-                _percent(before, after),
-                load_seconds / self._work(done),
-                sum(d.units for d in done) / sum(d.planned_units for d in done),
-                _machine_percent(before, after),
-                (after.written_bytes - before.written_bytes) / (after.time - before.time),
-                None,
-                None,
-                timed,
+                contender=contender.name,
+                start_up_cpu_seconds=0.0,
+                cpu_percent=percent,
+                load_seconds_per_work=load_seconds / self._work(done),
+                pace_ratio=sum(d.units for d in done) / sum(d.planned_units for d in done),
+                machine_percent=machine_percent,
+                others_percent=machine_percent - known,
+                written_bytes_per_second=(after.written_bytes - before.written_bytes) / span,
+                memory=None,
+                closed=None,
+                timed=timed,
             )
             if watch is None or recorder is None:
                 return turn
             last = watch.cpu_ns()
-            recorder.send_signal(signal.SIGINT)
+            recorder.terminate()
             recorder.wait(15)
             started = sum(before.cpu_ns.values()) - sum(cpu_start.values())
             turn = replace(turn, start_up_cpu_seconds=started / NS, memory=_memory(watch, before))
@@ -611,6 +621,7 @@ ROWS: tuple[Row, ...] = (
     Row("whole machine, busy", "% core", lambda c: c.turn.machine_percent),
     Row("  more than with nothing", "% core",
         lambda c: c.turn.machine_percent - c.base.machine_percent, is_extra=True),
+    Row("  neither recorder nor load", "% core", lambda c: c.turn.others_percent),
     Row("load: work done of work planned", "%", lambda c: 100 * c.turn.pace_ratio),
     Row("CPU-bound work, longer by", "% time",
         lambda c: c.slowdown_percent("cpu", "wall_seconds"), is_extra=True),
@@ -708,7 +719,9 @@ def _short(value: float) -> str:
 
 
 def notes(plan: Plan, turns: Sequence[Sequence[Turn]]) -> list[str]:
-    late = min(turn.pace_ratio for round_ in turns for turn in round_)
+    everyone = [turn for round_ in turns for turn in round_]
+    late = min(turn.pace_ratio for turn in everyone)
+    others = max(turn.others_percent for turn in everyone)
     found = [
         f"{plan.rounds} round(s), medians [least…most]; start-up is the first "
         f"{plan.start_up_seconds:g} s, steady the {plan.steady_seconds:g} s after them. The first "
@@ -719,10 +732,12 @@ def notes(plan: Plan, turns: Sequence[Sequence[Turn]]) -> list[str]:
         found.append(
             "Ten minutes at once: the turn's last seconds, repeated, closed by the closer."
         )
-    if late < 0.99:
+    if any(t.closed is None and t.contender in (EXHUME, MANY) for t in everyone):
+        found.append("In one turn no segment was closed: the recorder was too slow to start.")
+    if late < 0.99 or others > MOST_OTHERS_PERCENT:
         found.append(
-            f"THE MACHINE WAS TOO BUSY: in one turn only {100 * late:.0f} % of the load's work was "
-            "done. Do not quote these figures."
+            f"THE MACHINE WAS TOO BUSY: others took up to {others:.0f} % of a core; as little as "
+            f"{100 * late:.0f} % of the load's work was done. Do not quote these figures."
         )
     return found
 
@@ -766,8 +781,12 @@ def main() -> int:
     if os.geteuid() != 0 or shutil.which("perf") is None:
         print("bench.overhead needs root, and perf (Debian: linux-perf)", file=sys.stderr)
         return 0
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     plan = QUICK if args.quick else FULL
+    machine = describe()  # now: later our own load would be in it
+    if not args.json:
+        print(machine, flush=True)
     try:
         turns, long = run(plan, lambda text: print(text, file=sys.stderr, flush=True))
     except KeyboardInterrupt:
@@ -777,14 +796,14 @@ def main() -> int:
     said = notes(plan, turns)
     if args.json:
         document = {
-            "bench": "overhead", "machine": describe(), "plan": asdict(plan), "notes": said,
+            "bench": "overhead", "machine": machine, "plan": asdict(plan), "notes": said,
             "figures": [asdict(figure) for figure in found],
             "turns": [[asdict(turn) for turn in round_] for round_ in turns],
             "ten_minutes": {name: asdict(closed) for name, closed in long.items()},
         }  # fmt: skip
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        print(describe(), "", table(found), "", *said, sep="\n")
+        print("", table(found), "", *said, sep="\n")
     return 0
 
 

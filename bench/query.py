@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +23,7 @@ from bench import _naive as naive
 from bench.machine import describe
 from bench.synthetic import START_NS, START_WALL_NS, Burst, make_node, make_segment, moved
 from exhume.model.answers import Filter
+from exhume.model.sample import Samples
 from exhume.model.segment import SegmentData
 from exhume.model.window import Window
 from exhume.store import layout, meta, queries
@@ -71,7 +73,7 @@ def two_minutes(root: Path) -> None:
         [
             Question("core map, 120 columns", lambda r: queries.core_map(r, whole, 120), None,
                      lambda: naive.core_map(data)),
-            Question("sub-second heat map, all samples", lambda r: queries.sub_second(r, whole), 100,
+            Question("sub-second map, all samples", lambda r: queries.sub_second(r, whole), 100,
                      lambda: naive.sub_second(data, whole)),
             Question("flame, 5 s", lambda r: queries.flame(r, five), 50,
                      lambda: naive.flame(data, five)),
@@ -95,7 +97,8 @@ def two_minutes(root: Path) -> None:
 def hours(root: Path, count: int) -> None:
     build(root, make_segment(make_node(96), 600.0, burst=Burst(39, 60.0, 5.0)), count * 6)
     whole = at(0, count * 3600)
-    five = at((count * 6 - 2) * 600 + 60, 5)
+    hot_second = (count * 6 - 2) * 600 + 60
+    five, two_minutes = at(hot_second, 5), at(hot_second, 120)
     hot = Filter(cores=(39,))
     size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
     table(
@@ -106,8 +109,7 @@ def hours(root: Path, count: int) -> None:
             Question("flame, 5 s", lambda r: queries.flame(r, five)),
             Question("top, 5 s, baseline of an hour", lambda r: queries.top(r, five)),
             Question("top, 5 s of one core", lambda r: queries.top(r, five, hot)),
-            Question("sub-second heat map, 2 min",
-                     lambda r: queries.sub_second(r, at(five.start_ns / SECOND - START_WALL_NS / SECOND, 120))),
+            Question("sub-second map, 2 min", lambda r: queries.sub_second(r, two_minutes)),
             Question("who, one core, one instant", lambda r: queries.who(r, 39, five.start_ns)),
             Question("series, self.cpu_ns", lambda r: queries.series(r, "self.cpu_ns", whole)),
             Question("series, cpu.system of one core",
@@ -143,7 +145,7 @@ def build(root: Path, data: SegmentData, count: int) -> None:
     assert first.start_ns == START_NS
 
 
-def _none(data: SegmentData) -> object:
+def _none(data: SegmentData) -> Samples:
     return replace(data.samples, time_ns=data.samples.time_ns[:0])
 
 
@@ -151,10 +153,10 @@ def table(title: str, root: Path, questions: list[Question], runs: int = RUNS) -
     print(f"{title}; ms, best / median of {runs}")
     print(f"{'question':34}{'first':>16}{'again':>16}{'target':>9}{'naive':>10}{'ratio':>8}")
     for question in questions:
-        first = timed(lambda ask=question.ask: ask(Recording.open(root)), runs)  # type: ignore[misc]
+        first = timed(partial(_afresh, question.ask, root), runs)
         recording = Recording.open(root)
         question.ask(recording)
-        again = timed(lambda ask=question.ask: ask(recording), runs)  # type: ignore[misc]
+        again = timed(partial(question.ask, recording), runs)
         target = "" if question.target_ms is None else f"{question.target_ms:.0f}"
         line = f"{question.name:34}{show(first):>16}{show(again):>16}{target:>9}"
         if question.naive is not None:
@@ -162,6 +164,10 @@ def table(title: str, root: Path, questions: list[Question], runs: int = RUNS) -
             line += f"{plain:10.0f}{plain / min(first):8.0f}"
         print(line, flush=True)
     print()
+
+
+def _afresh(ask: Ask, root: Path) -> object:
+    return ask(Recording.open(root))
 
 
 def timed(run: Callable[[], object], runs: int) -> list[float]:

@@ -57,21 +57,28 @@ class Node:
     prefix: Sequence[str] = ()
     process: subprocess.Popen[bytes] | None = None
     log: Path = field(init=False)
+    _before: int = 0
 
     def __post_init__(self) -> None:
         self.log = self.data.with_name(self.data.name + ".log")
 
     def start(self, *options: str) -> None:
+        self.launch(*options)
+        self.wait_for_first_second()
+
+    def launch(self, *options: str) -> None:
         command = [*self.command, str(self.data)] if self.command else [
             *EXHUME, "record", "--data", str(self.data), *options,
         ]  # fmt: skip
-        before = last_tick(self.data)
+        self._before = last_tick(self.data)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*self.prefix, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
+
+    def wait_for_first_second(self) -> None:
         wait_for(
-            lambda: last_tick(self.data) > before or self.process_ended,
+            lambda: last_tick(self.data) > self._before or self.process_ended,
             START_SECONDS,
             "the recorder's first second",
         )

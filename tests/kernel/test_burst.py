@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from exhume.model.answers import Filter
@@ -26,8 +25,7 @@ def test_a_burst_of_300_ms_is_in_the_heat_map_where_it_was(node: Node, scene: Sc
     assert inside >= int(mine.counts.sum()) - 2  # the odd one when it starts up
 
     core = sub_second(node.recording(), around, ROWS, Filter(cores=(CORE,)))
-    hot, rest = core.counts[18:32, 1], np.delete(core.counts[:, 1], range(16, 35))
-    assert hot.mean() > 2 * rest.mean()
+    assert core.counts[18:32, 1].mean() > 1.2  # 1.94 is a core that never rests
 
 
 @pytest.mark.parametrize("kind", ["exec", "exit"])

@@ -12,10 +12,9 @@ import pytest
 
 from exhume.errors import ExhumeError
 from exhume.host import Host
-from exhume.model.segment import SegmentData
 from exhume.record import close
 from exhume.record.close import DAMAGED, DAMAGED_KEPT, close_heads, drop_damaged
-from exhume.store.assemble import assemble
+from exhume.store.assemble import Assembled, assemble_aside
 from exhume.store.headlog import HeadFile
 from exhume.store.heads import read_heads
 from exhume.store.layout import heads_path, segment_name, segments_path
@@ -120,12 +119,12 @@ def test_a_log_that_nobody_can_make_sense_of_does_not_stop_the_others(
 ) -> None:
     first, _, live = logs(data)
 
-    def fail(head: HeadFile, symbols: SymbolStore) -> SegmentData:
+    def fail(head: HeadFile, symbols: SymbolStore, folder: Path) -> Assembled:
         if head.path.name == first:
             raise error
-        return assemble(head, symbols)
+        return assemble_aside(head, symbols, folder)
 
-    monkeypatch.setattr(close, "assemble", fail)
+    monkeypatch.setattr(close, "assemble_aside", fail)
     assert len(close_heads(data, live, Host())) == 1
     assert logs(data) == [first.replace(".head", DAMAGED), live]
     assert len(segments(data)) == 1
@@ -136,15 +135,15 @@ def test_one_that_cannot_be_written_now_is_tried_again_later(
 ) -> None:
     before = logs(data)
 
-    def fail(head: HeadFile, symbols: SymbolStore) -> SegmentData:
+    def fail(head: HeadFile, symbols: SymbolStore, folder: Path) -> Assembled:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(close, "assemble", fail)
+    monkeypatch.setattr(close, "assemble_aside", fail)
     problems = close_heads(data, before[-1], Host())
     assert len(problems) == 2
     assert all("Input/output error" in problem for problem in problems)
     assert logs(data) == before
-    monkeypatch.setattr(close, "assemble", assemble)
+    monkeypatch.setattr(close, "assemble_aside", assemble_aside)
     assert close_heads(data, before[-1], Host()) == []
     assert logs(data) == before[-1:]
 

@@ -4,7 +4,9 @@ One row is a core, one column a stretch of time, and a cell is drawn by its wors
 burst of 3 s is still there in a map of 12 h. The mean of the node stands above the worst core: the
 average that looked healthy, next to what it hid. Cells that were not recorded are dots, not zeros.
 A cell at 80 % or more shows a letter for what the core did, unless that was user mode: S system,
-Q softirq, I hardware interrupts, T steal. Below the map: when single cores were full.
+Q softirq, I hardware interrupts, T steal. Above the map ▲ marks harm (a known kernel log line, a
+job failure), △ what may explain some (a failed unit, a core off or on, a step of the clock, a gap).
+Below the map: when single cores were full.
 
 Examples:
   exhume cores                               the last 10 minutes
@@ -26,7 +28,8 @@ from exhume.cli.figures import NS
 from exhume.cli.progress import step
 from exhume.cli.render.core_words import CoresAnswer
 from exhume.derive.bursts import Burst, bursts
-from exhume.model.answers import MAP_MODES, CoreMap
+from exhume.derive.event_groups import NOTABLE_KINDS, severity
+from exhume.model.answers import MAP_MODES, CoreMap, EventAnswer
 from exhume.model.window import Window
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ JSON_COLUMNS = 120
 # which a core was full: a map of 12 h by seconds would hold 4 million cells.
 _SECONDS_AT_ONCE = 3_600
 _STRETCHES = 12
+_MOST_EVENTS = 1_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +91,17 @@ def ask(
             f"bursts were looked for around {_STRETCHES} of {_STRETCHES + search.skipped} places "
             "where a core was full; a shorter window shows all"
         )
-    return CoresAnswer(whole, MAP_MODES, tuple(sorted(found, key=Burst.rank)), tuple(notes))
+    ranked = tuple(sorted(found, key=Burst.rank))
+    return CoresAnswer(whole, MAP_MODES, ranked, tuple(notes), notable(recording, window))
+
+
+def notable(recording: Recording, window: Window) -> tuple[EventAnswer, ...]:
+    """What may matter, in order of time; of a flood the most severe."""
+    from exhume.store import queries
+
+    found = [e for e in queries.events(recording, window, NOTABLE_KINDS) if severity(e)]
+    worst = sorted(found, key=lambda event: -severity(event))[:_MOST_EVENTS]
+    return tuple(sorted(worst, key=lambda event: event.wall_ns))
 
 
 def whole_seconds(window: Window) -> Window:

@@ -91,7 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--signature", action="append", default=[], metavar="ID", help="ena.tx_paused, 'rcu.*'"
     )
     group.add_argument("--core", action="append", default=[], metavar="N", help="39, or 0-3,7")
-    group.add_argument("--pid", action="append", default=[], type=int, metavar="PID", help="a process")
+    group.add_argument(
+        "--pid", action="append", default=[], type=int, metavar="PID", help="a process"
+    )
     parser.add_argument("--all", action="store_true", help="each event on a line of its own")
     parser.add_argument("--follow", action="store_true", help="go on with new ones until Ctrl-C")
     common.add_output(parser)

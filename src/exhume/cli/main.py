@@ -21,6 +21,7 @@ from exhume.errors import EXIT_INTERNAL, EXIT_PERMISSION, EXIT_USAGE, ExhumeErro
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("up", "Record this node, and say where to look."),
     ("record", "Record this node until stopped: every core, every second."),
+    ("serve", "Answer questions about a recording over HTTP, on loopback."),
     ("status", "What is recorded, since when, what is missing and why, and what it costs."),
     ("cores", "Which cores were busy when: a map of core × time, by its worst seconds."),
     ("top", "Who was on the cores in a window, in which functions, against its own baseline."),

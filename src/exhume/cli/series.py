@@ -173,5 +173,3 @@ def _no_such(wanted: Field, instances: Sequence[str], known: list[str]) -> Excep
     shown = ", ".join(f"'{printable(name)}'" for name in near[:_CLOSE_NAMES]) or ", ".join(some)
     what = f"{wanted.id} was not read of {' or '.join(map(repr, instances))}"
     return common.usage(what, f"it was read of {len(known)}, such as {shown}")
-
-

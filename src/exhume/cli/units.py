@@ -108,7 +108,7 @@ def ask(recording: Recording, window: Window, kinds: tuple[str, ...] = KINDS) ->
 
 
 def _ends(series: list[SeriesAnswer]) -> int:
-    """Instances come late because the recorder asks for a few at a time, not because they are new."""
+    """systemd is asked for a few units at a time: one that comes late is not new."""
     return max((int(one.wall_ns[-1]) for one in series if len(one.wall_ns)), default=0)
 
 

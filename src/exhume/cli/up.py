@@ -1,7 +1,8 @@
 """Record this node, and say where to look.
 
-Keeps the recorder running as a process of its own, and starts it again should it die.
-Takes the options of `exhume record`. Ctrl-C stops everything within two seconds.
+Keeps the recorder and a read-only server on loopback running, each a process of its own, and
+starts them again should they die. Takes the options of `exhume record`. Ctrl-C stops everything
+within two seconds.
 
 Examples:
   exhume up
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from exhume.cli import common, record
+from exhume.cli import common, record, serve
 
 _OPTIONS = ("hz", "keep", "max_bytes", "max_pinned_bytes", "budget", "segment", "signatures")
 _SWITCHES = ("no_samples", "trust_user_kmsg")
@@ -21,6 +22,10 @@ _SWITCHES = ("no_samples", "trust_user_kmsg")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     record.add_arguments(parser)
+    parser.add_argument(
+        "--port", type=int, default=serve.DEFAULT_PORT,
+        help=f"of the server on loopback; 0 for none (default: {serve.DEFAULT_PORT})",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,13 +33,19 @@ def run(args: argparse.Namespace) -> int:
 
     record.settings(args)  # a wrong option should fail here, not in the child
     data = common.data_dir(args)
-    print(_welcome(str(data), args.data is not None), flush=True)
-    return supervise(
-        [Child("recorder", _command(args))], lambda line: print(f"exhume: {line}", file=sys.stderr)
-    )
+    children = [Child("recorder", _recorder(args))]
+    if args.port:
+        children.append(Child("server", _server(args), is_vital=False))
+    print(_welcome(str(data), args.data is not None, args.port), flush=True)
+    return supervise(children, lambda line: print(f"exhume: {line}", file=sys.stderr))
 
 
-def _command(args: argparse.Namespace) -> list[str]:
+def _server(args: argparse.Namespace) -> list[str]:
+    data = str(common.data_dir(args))
+    return [sys.executable, "-m", "exhume", "serve", "--data", data, "--port", str(args.port)]
+
+
+def _recorder(args: argparse.Namespace) -> list[str]:
     command = [sys.executable, "-m", "exhume", "record", "--data", str(common.data_dir(args))]
     for name in _OPTIONS:
         value = getattr(args, name)
@@ -45,8 +56,10 @@ def _command(args: argparse.Namespace) -> list[str]:
     return command + [f"--{name.replace('_', '-')}" for name in _SWITCHES if getattr(args, name)]
 
 
-def _welcome(data: str, is_chosen: bool) -> str:
+def _welcome(data: str, is_chosen: bool, port: int) -> str:
     where = f" --data {data}" if is_chosen else ""
+    address = f"http://{serve.DEFAULT_ADDRESS}:{port}/"
+    served = (f"The same as JSON: {address} lists the questions it answers.",) if port else ()
     return "\n".join(
         (
             f"exhume records this node into {data}. Ctrl-C stops it. From another terminal:",
@@ -54,5 +67,6 @@ def _welcome(data: str, is_chosen: bool) -> str:
             f"  exhume cores{where} --last 10m            which cores were busy when",
             f"  exhume top{where} --last 30s              who was on them, in which functions",
             f"  exhume flame{where} --last 30s --core 0   the call tree of one core",
+            *served,
         )
     )

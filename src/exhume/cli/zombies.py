@@ -137,13 +137,15 @@ def missing(
     memcg = said.get("memcg")
     if tracked is None and zombies is None:
         why = "there is no memory controller, or this recorder was not allowed to see it"
-        if memcg is not None:
-            why = "this machine has no memory controller" if memcg.state == "absent" else memcg.detail
+        if memcg is not None and memcg.state == "absent":
+            why = "this machine has no memory controller"
+        elif memcg is not None:
+            why = memcg.detail
         found.append(f"memory cgroups were not counted: {why}")
     elif zombies is None:
-        why = memcg.detail if memcg is not None and memcg.detail else (
-            "on cgroup v1 live ones are counted once a minute, while none comes or goes"
-        )
+        why = "on cgroup v1 live ones are counted once a minute, while none comes or goes"
+        if memcg is not None and memcg.detail:
+            why = memcg.detail
         found.append(f"no valid count of zombies in this window: {why}")
     holders = said.get("memcg-holders")
     if holders is not None and holders.detail:

@@ -30,6 +30,8 @@ _HARMFUL = frozenset(
     }
 )
 _HARMLESS = frozenset({"info"})
+# Signatures that hint at trouble and harm nobody themselves.
+_HINTS = frozenset({"hrtimer_slow", "nmi_slow", "ena.refill", "clocksource.readout"})
 _BY_KIND = {
     "job-log": HARM,
     "unit-failed": 2,
@@ -52,6 +54,8 @@ def severity(event: EventAnswer | EventGroup) -> int:
     known = event.fields.get("class")
     if known is None or known in _HARMLESS:
         return 0
+    if event.fields.get("signature") in _HINTS:
+        return 1
     return HARM if known in _HARMFUL else 2
 
 

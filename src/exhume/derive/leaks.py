@@ -29,9 +29,7 @@ def with_leaks(
     seen_in: dict[str, set[str]] = {}
     for time in times:
         seen_in.setdefault(time.comm, set()).add(time.cgroup)
-    owners = {
-        name.name: [one for one in lifecycles if _owns(one, name, seen_in)] for name in names
-    }
+    owners = {name.name: [one for one in lifecycles if _owns(one, name, seen_in)] for name in names}
     found = []
     for one in lifecycles:
         own = [name for name in names if one in owners[name.name]]

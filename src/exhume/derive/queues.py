@@ -12,7 +12,7 @@ CROWDED_PERCENT = 80.0
 """Of a device's interrupts on one core, from here on it is crowded."""
 _LEAST_PER_SECOND = 100.0
 """Below this it does not matter where they go, unless all queues are sent to one core."""
-_OF_CORE = re.compile(r"(?:ksoftirqd|backlog_napi|ktimers|ktimersoftd|rcuc)/(\d{1,5})")
+_OF_CORE = re.compile(r"(?:ksoftirqd|backlog_napi|ktimers|ktimersoftd|rcuc)/(\d{1,5})(?: \d+)?")
 
 
 def is_network(line: IrqLine) -> bool:
@@ -47,7 +47,7 @@ def queues_on(lines: Iterable[IrqLine], core: int) -> int:
 
 def core_of_thread(name: str) -> int | None:
     """`ksoftirqd/39` → 39. A NAPI thread wanders: its name tells the device."""
-    match = _OF_CORE.match(name)
+    match = _OF_CORE.fullmatch(name)
     return int(match[1]) if match else None
 
 

@@ -20,11 +20,11 @@ from exhume.perf.native import span
 
 CHUNK_BYTES = 8 << 20
 _HEADER_BYTES = 8
+_CHATTER = b"[ perf record: "
 _LARGEST_RECORD = 1 << 16
 _MAX_WINDOW_BYTES = 128 << 20
 # One RLE block of zstd makes 128 KiB of 4 bytes: so much input can't make more than 16 MiB.
 _COMPRESSED_STEP = 512
-_SKIP_BYTES = 1 << 20
 
 
 class UserRecord(IntEnum):
@@ -77,8 +77,11 @@ class RecordStream:
         self._inflate = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj(
             read_across_frames=True
         )
-        self._inner = bytearray()
-        """Decompressed records, the last of which may not be whole."""
+        self._inner = b""
+        """The start of a decompressed record that is not whole yet."""
+        self._ready: list[bytes] = []
+        self._ready_bytes = 0
+        """Records of compressed files: they come in small portions, and are handed on in large."""
         self.problems: list[str] = []
 
     @property
@@ -90,8 +93,12 @@ class RecordStream:
         while True:
             whole = span(self._buffer[self._begin : self._end], STOPS)
             if whole:
-                yield Batch(self._buffer[self._begin : self._begin + whole])
+                records = self._buffer[self._begin : self._begin + whole]
                 self._begin += whole
+                if self._ready:
+                    yield from self._handed_on(records.tobytes())
+                else:
+                    yield Batch(records)
                 continue
             header = self._header()
             if header is None:
@@ -106,8 +113,10 @@ class RecordStream:
             elif type_ in (UserRecord.TRACING_DATA, UserRecord.AUXTRACE):
                 self._skip(_payload_bytes(type_, body))
             else:
+                yield from self._handed_on(b"", CHUNK_BYTES)
                 yield Special(type_, body)
-        if len(self._inner) and not self.problems:
+        yield from self._handed_on(b"", CHUNK_BYTES)
+        if self._inner and not self.problems:
             self.problems.append("the compressed records end in the middle of one")
 
     def _header(self) -> tuple[int, int] | None:
@@ -120,6 +129,8 @@ class RecordStream:
                 self.problems.append(f"offset {self.offset}: the file ends in the middle of a record")
             return None
         type_, _, size = struct.unpack_from("<IHH", self._buffer, self._begin)
+        if self._buffer[self._begin : self._begin + len(_CHATTER)].tobytes() == _CHATTER:
+            return None  # `perf record -o - > file 2>&1`: it says goodbye behind the records
         if size < _HEADER_BYTES:
             self.problems.append(
                 f"offset {self.offset}: expected a record, found one of {size} bytes; "
@@ -172,25 +183,31 @@ class RecordStream:
             body = body[8 : 8 + size]
         for at in range(0, len(body), _COMPRESSED_STEP):
             try:
-                self._inner += self._inflate.decompress(body[at : at + _COMPRESSED_STEP])
+                data = self._inner + self._inflate.decompress(body[at : at + _COMPRESSED_STEP])
             except zstandard.ZstdError as error:
-                self.problems.append(f"offset {self.offset}: expected zstd data ({error})")
-                self._left, self._begin = 0, self._end
+                self._give_up(f"zstd data ({error})")
                 return
-            if len(self._inner) >= CHUNK_BYTES:
-                yield from self._inner_records()
-        yield from self._inner_records()
+            whole = span(np.frombuffer(data, np.uint8), ())
+            self._inner = data[whole:]
+            if len(self._inner) >= _LARGEST_RECORD:
+                self._give_up("records in the compressed data")
+                return
+            yield from self._handed_on(data[:whole])
 
-    def _inner_records(self) -> Iterator[Batch]:
-        records: U8 = np.frombuffer(bytes(self._inner), np.uint8)
-        whole = span(records, ())
-        if whole:
-            yield Batch(records[:whole])
-            del self._inner[:whole]
-        elif len(self._inner) >= _LARGEST_RECORD:
-            self.problems.append(f"offset {self.offset}: expected records in the compressed data")
-            self._inner.clear()
-            self._left, self._begin = 0, self._end
+    def _handed_on(self, records: bytes, at_least: int = 0) -> Iterator[Batch]:
+        """`at_least` as much as a chunk: hand on all there is."""
+        if records:
+            self._ready.append(records)
+            self._ready_bytes += len(records)
+        if self._ready and max(self._ready_bytes, at_least) >= CHUNK_BYTES:
+            batch = Batch(np.frombuffer(b"".join(self._ready), np.uint8))
+            self._ready, self._ready_bytes = [], 0
+            yield batch
+
+    def _give_up(self, expected: str) -> None:
+        self.problems.append(f"offset {self.offset}: expected {expected}")
+        self._inner = b""
+        self._left, self._begin = 0, self._end
 
 
 def _payload_bytes(type_: int, body: bytes) -> int:

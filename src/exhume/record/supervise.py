@@ -29,6 +29,8 @@ class Child:
     backoff_seconds: float = FIRST_BACKOFF_SECONDS
     started: float = field(default_factory=time.monotonic)
     restart_at: float = 0.0
+    is_vital: bool = True
+    """Without it nothing goes on; others may end for good and are only told of."""
 
 
 def supervise(children: Sequence[Child], say: Callable[[str], None]) -> int:
@@ -71,8 +73,12 @@ def _look_after(child: Child, say: Callable[[str], None]) -> int | None:
     code = child.process.poll()
     if code is None:
         return None
-    if code in _FINAL:
+    if code in _FINAL and child.is_vital:
         return code
+    if code in _FINAL:
+        say(f"{child.name} ended ({_ending(code)}); the rest goes on without it")
+        child.process, child.restart_at = None, float("inf")
+        return None
     if now - child.started > LONGEST_BACKOFF_SECONDS:
         child.backoff_seconds = FIRST_BACKOFF_SECONDS
     say(f"{child.name} ended ({_ending(code)}); starting it again in {child.backoff_seconds:g} s")

@@ -114,10 +114,11 @@ class HolderSearch:
             return
         below = Charged(0, 0, 0)
         for child in children(folder):
-            self._waiting.append(child)
             stat = self._stat(child)
             if stat is None:
                 return  # came or went meanwhile; next time
+            if stat.below != Charged(0, 0, 0):  # most have nothing below them, dead or alive
+                self._waiting.append(child)
             below = Charged(
                 below.cache_bytes + stat.total.cache_bytes,
                 below.shmem_bytes + stat.total.shmem_bytes,

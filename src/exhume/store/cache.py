@@ -38,5 +38,8 @@ class Cache:
                 self.held_bytes -= freed
         return value
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._entries
+
     def __len__(self) -> int:
         return len(self._entries)

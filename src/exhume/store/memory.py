@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
@@ -87,7 +88,7 @@ class MemorySegment:
     def _frame_minutes(self) -> FrameMinutes:
         return frame_minutes_of(self, self.data.samples)
 
-    def samples(self) -> SampleColumns:
+    def samples(self, cores: Collection[int] = ()) -> SampleColumns:  # noqa: ARG002
         return self._samples
 
     def tree(self) -> TreeIndex:

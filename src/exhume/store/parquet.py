@@ -99,8 +99,15 @@ def write_table(path: Path, columns: Sequence[ColumnType], values: Mapping[str, 
         writer.write(values)
 
 
+def row_group_rows(data: bytes) -> list[int]:
+    """How many rows each row group has."""
+    reader = arrow_parquet.ParquetReader()
+    reader.open(pa.BufferReader(data))
+    return [reader.metadata.row_group(i).num_rows for i in range(reader.num_row_groups)]
+
+
 def read_table(
-    data: bytes, columns: Sequence[ColumnType], row_group: int | None = None
+    data: bytes, columns: Sequence[ColumnType], row_groups: list[int] | None = None
 ) -> dict[str, Any]:
     """The columns as arrays, text as a list. Damage raises what Arrow raises, or ValueError."""
     reader = arrow_parquet.ParquetReader()
@@ -108,10 +115,10 @@ def read_table(
     names = [reader.schema_arrow.field(i).name for i in range(len(reader.schema_arrow))]
     wanted = [names.index(column.name) for column in columns]
     # A file in no row group at all is an empty table.
-    if row_group is None:
+    if row_groups is None:
         table = reader.read_all(column_indices=wanted, use_threads=False)
     else:
-        table = reader.read_row_group(row_group, column_indices=wanted, use_threads=False)
+        table = reader.read_row_groups(row_groups, column_indices=wanted, use_threads=False)
     return {column.name: _from_arrow(table.column(column.name), column) for column in columns}
 
 

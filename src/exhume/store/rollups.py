@@ -34,7 +34,8 @@ class CoreSeconds:
     end_ns: I64
     """Both of shape (intervals,)."""
     permille: I16
-    """Shape (len(MAP_MODES), cores, intervals); -1 where not known."""
+    """Shape (len(MAP_MODES), cores, intervals); -1 where not known. In memory interval by interval,
+    which is how the map of cores adds them up."""
     gap_ms: U16
     """Shape (cores, intervals): the longest wait for a sample that ended in this interval."""
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from exhume.model.arrays import I32
 from exhume.model.clock import ClockMap
 from exhume.model.event import Event
 from exhume.model.sample import Stretch, Threads
@@ -20,15 +18,15 @@ from exhume.model.stack import Frame, FrameKind, StackTree
 from exhume.model.window import Window
 from exhume.store import layout, meta, tables
 from exhume.store.cache import Cache
-from exhume.store.files import DamagedFileError, read_checked
+from exhume.store.checked import CheckedFiles, within
+from exhume.store.files import DamagedFileError
 from exhume.store.memory import as_samples, frame_minutes_of, process_seconds_of
-from exhume.store.parquet import ColumnType, read_table
-from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds, nodes_by_rank
+from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds
+from exhume.store.sample_reader import sample_columns
 from exhume.store.summing import CoreRollUp
 from exhume.store.view import SampleColumns, ThreadIndex, TreeIndex, wall_window
 
 _KINDS = tuple(FrameKind)
-_UNDECODABLE = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, TypeError)
 
 
 class Segment:
@@ -41,9 +39,8 @@ class Segment:
         self.path = path
         self.meta = meta.read(path)
         self.window: Window = wall_window(self.meta.clock, self.meta.start_ns, self.meta.end_ns)
-        self.problems: dict[str, str] = {}
-        """What is wrong with which file, as far as anyone looked."""
-        self._cache = cache or Cache()
+        self._cache = Cache() if cache is None else cache
+        self._files = CheckedFiles(path, self.meta, self._cache)
 
     @property
     def name(self) -> str:
@@ -77,21 +74,17 @@ class Segment:
     def size_bytes(self) -> int:
         return self.meta.size_bytes
 
+    @property
+    def problems(self) -> dict[str, str]:
+        """What is wrong with which file, as far as anyone looked."""
+        return self._files.problems
+
     def verify(self) -> dict[str, str]:
         """Read every file once; what is damaged ends up in `problems`."""
-        for name in self.meta.files:
-            try:
-                self._bytes(name)
-            except DamagedFileError as error:
-                self.problems.setdefault(name, error.what)
-        return self.problems
+        return self._files.verify()
 
-    def samples(self) -> SampleColumns:
-        bounds = np.cumsum([0, *(count for _, count in self.meta.core_samples)]).astype(np.int64)
-        cores = tuple(core for core, _ in self.meta.core_samples)
-        return SampleColumns(
-            cores, bounds, self.start_ns, layout.TICK_NS, self._column, self._nodes
-        )
+    def samples(self, cores: Collection[int] = ()) -> SampleColumns:
+        return sample_columns(self._files, cores)
 
     def tree(self) -> TreeIndex:
         return self._cache.get((self.path, "tree"), self._tree, lambda tree: tree.nbytes)
@@ -127,48 +120,25 @@ class Segment:
             (self.path, "frames_minute"), self._frame_minutes, lambda rows: 20 * len(rows.minute)
         )
 
-    def _column(self, name: str) -> I32:
-        """A column of samples.parquet; each is cached by itself, a question seldom needs all."""
-        return self._cache.get(
-            (self.path, "samples", name),
-            lambda: self._read_column(name),
-            lambda found: found.nbytes,
-        )
-
-    def _read_column(self, name: str) -> I32:
-        (column,) = (column for column in tables.SAMPLES if column.name == name)
-        values: I32 = self._table(layout.SAMPLES, (column,))[name]
-        self._need(layout.SAMPLES, len(values) == self.meta.samples, f"{self.meta.samples} samples")
-        if name != "time":
-            other = layout.THREADS if name == "thread" else layout.STACKS
-            limit = self.meta.files[other].rows
-            self._need(layout.SAMPLES, _within(values, limit), f"rows of {other}")
-        return values
-
-    def _nodes(self) -> I32:
-        return self._cache.get(
-            (self.path, "nodes"),
-            lambda: nodes_by_rank(self._table(layout.STACKS, tables.STACKS[3:])["samples"]),
-            lambda found: found.nbytes,
-        )
-
     def _tree(self) -> TreeIndex:
-        table = self._table(layout.STACKS, tables.STACKS[:3])
-        names = self._table(layout.FRAMES, tables.FRAMES)
+        table = self._files.table(layout.STACKS, tables.STACKS[:3])
+        names = self._files.table(layout.FRAMES, tables.FRAMES)
         parent, frame = table["parent"], table["frame"]
         kinds = names["kind"]
-        self._need(layout.FRAMES, _within(kinds, len(_KINDS)), "kinds of frames that are known")
-        self._need(layout.FRAMES, len(kinds) > 0, "at least the empty frame")
+        self._files.need(
+            layout.FRAMES, within(kinds, len(_KINDS)), "kinds of frames that are known"
+        )
+        self._files.need(layout.FRAMES, len(kinds) > 0, "at least the empty frame")
         rising = len(parent) > 0 and parent[0] == -1 and bool((parent[1:] >= 0).all())
         ordered = rising and bool((parent < np.arange(len(parent))).all())
-        self._need(layout.STACKS, ordered, "every stack after the one it extends")
-        self._need(layout.STACKS, _within(frame, len(kinds)), f"frames below {len(kinds)}")
+        self._files.need(layout.STACKS, ordered, "every stack after the one it extends")
+        self._files.need(layout.STACKS, within(frame, len(kinds)), f"frames below {len(kinds)}")
         known = map(_KINDS.__getitem__, kinds.tolist())
         frames = tuple(map(Frame, names["name"], names["module"], known))
         return TreeIndex(StackTree(parent, frame, table["mode"], frames))
 
     def _threads(self) -> ThreadIndex:
-        table = self._table(layout.THREADS, tables.THREADS)
+        table = self._files.table(layout.THREADS, tables.THREADS)
         comm, cgroup = tuple(table["comm"]), tuple(table["cgroup"])
         return ThreadIndex(Threads(table["pid"], table["tid"], table["parent_pid"], comm, cgroup))
 
@@ -182,9 +152,11 @@ class Segment:
                 empty = np.empty((facts.ticks, facts.instances), np.int64)
                 found.append(Block(field, (), np.empty(0, np.int64), empty[:0]))
                 continue
-            table = self._table(layout.COUNTERS, tables.COUNTERS[1:], row_group)
+            table = self._files.table(layout.COUNTERS, tables.COUNTERS[1:], [row_group])
             expected = facts.instances * facts.ticks
-            self._need(layout.COUNTERS, len(table["value"]) == expected, f"{expected} readings")
+            self._files.need(
+                layout.COUNTERS, len(table["value"]) == expected, f"{expected} readings"
+            )
             found.append(
                 Block(
                     field,
@@ -196,7 +168,7 @@ class Segment:
         return tuple(found)
 
     def _events(self) -> tuple[Event, ...]:
-        table = self._table(layout.EVENTS, tables.EVENTS)
+        table = self._files.table(layout.EVENTS, tables.EVENTS)
         absent = np.iinfo(np.int64).min
         rows = zip(*(table[column.name] for column in tables.EVENTS), strict=True)
         try:
@@ -214,7 +186,7 @@ class Segment:
                 for time, kind, subject, text, core, pid, count, fields in rows
             )
         except ValueError as error:
-            raise self._damaged(layout.EVENTS, "fields as JSON") from error
+            raise self._files.damaged(layout.EVENTS, "fields as JSON") from error
 
     def _core_seconds(self) -> CoreSeconds | None:
         if layout.CORES not in self.meta.files:
@@ -225,19 +197,19 @@ class Segment:
             return self._core_seconds_anew()
 
     def _core_seconds_file(self) -> CoreSeconds:
-        table = self._table(layout.CORES, tables.CORES)
-        intervals = int((table["core"] == table["core"][:1]).sum())
-        expected = self.meta.files[layout.CORES].rows
-        whole = intervals > 0 and len(table["core"]) == expected and expected % intervals == 0
-        self._need(layout.CORES, whole, f"{expected} rows, as many for each core")
-        shape = -1, intervals
-        modes = [table[column.name].reshape(shape) for column in tables.CORES[3:-1]]
+        table = self._files.table(layout.CORES, tables.CORES)
+        start_ms, expected = table["start_ms"], self.meta.files[layout.CORES].rows
+        cores = int((start_ms == start_ms[:1]).sum())
+        whole = cores > 0 and len(start_ms) == expected and expected % cores == 0
+        self._files.need(layout.CORES, whole, f"{expected} rows, as many for each core")
+        shape = -1, cores
+        modes = np.stack([table[column.name].reshape(shape) for column in tables.CORES[3:-1]])
         return CoreSeconds(
-            tuple(int(core) for core in table["core"][::intervals]),
-            table["start_ms"][:intervals].astype(np.int64) * 1_000_000 + self.start_ns,
-            table["end_ms"][:intervals].astype(np.int64) * 1_000_000 + self.start_ns,
-            np.stack(modes),
-            table["gap_ms"].reshape(shape),
+            tuple(table["core"][:cores].tolist()),
+            start_ms[::cores].astype(np.int64) * 1_000_000 + self.start_ns,
+            table["end_ms"][::cores].astype(np.int64) * 1_000_000 + self.start_ns,
+            modes.transpose(0, 2, 1),
+            table["gap_ms"].reshape(shape).T,
         )
 
     def _core_seconds_anew(self) -> CoreSeconds | None:
@@ -250,51 +222,17 @@ class Segment:
 
     def _process_seconds(self) -> ProcessSeconds:
         try:
-            table = self._table(layout.PROCESSES, tables.PROCESSES)
+            table = self._files.table(layout.PROCESSES, tables.PROCESSES)
             return ProcessSeconds(**table)
         except DamagedFileError:
             return process_seconds_of(self, as_samples(self.samples()))
 
     def _frame_minutes(self) -> FrameMinutes:
         try:
-            table = self._table(layout.FRAMES_MINUTE, tables.FRAMES_MINUTE)
+            table = self._files.table(layout.FRAMES_MINUTE, tables.FRAMES_MINUTE)
             return FrameMinutes(**table)
         except DamagedFileError:
             return frame_minutes_of(self, as_samples(self.samples()))
-
-    def _table(
-        self, name: str, columns: tuple[ColumnType, ...], row_group: int | None = None
-    ) -> dict[str, Any]:
-        data = self._bytes(name)
-        try:
-            return read_table(data, columns, row_group)
-        except _UNDECODABLE as error:
-            raise self._damaged(name, f"a table of {layout.META}'s kind ({error})") from error
-
-    def _bytes(self, name: str) -> bytes:
-        facts = self.meta.files.get(name)
-        if facts is None:
-            raise self._damaged(name, f"to be named in {layout.META}")
-        try:
-            return read_checked(self.path / name, facts.bytes, facts.crc32)
-        except DamagedFileError as error:
-            self.problems.setdefault(name, error.what)
-            raise
-
-    def _need(self, name: str, true: bool, expected: str) -> None:
-        if not true:
-            raise self._damaged(name, expected)
-
-    def _damaged(self, name: str, expected: str) -> DamagedFileError:
-        error = DamagedFileError(str(self.path / name), "whole file", expected)
-        self.problems.setdefault(name, error.what)
-        return error
-
-
-def _within(values: Any, limit: int) -> bool:
-    # Read as unsigned, what is negative is too large.
-    unsigned = values.view(values.dtype.str.replace("i", "u"))
-    return not len(values) or int(unsigned.max()) < limit
 
 
 def _core_seconds_size(seconds: CoreSeconds | None) -> int:

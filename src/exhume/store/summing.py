@@ -84,8 +84,9 @@ def _core_seconds(blocks: Sequence[Block], user_hz: int) -> CoreSeconds:
             rounded = np.where(np.isnan(shares.percent), -1, np.rint(shares.percent * 10))
             permille.append(rounded.astype(np.int16))
     joined = np.concatenate(permille[1:] or permille, axis=1)
-    gap_ms = np.zeros(joined.shape[1:], np.uint16)
-    return CoreSeconds(tuple(cores), start_ns, end_ns, joined, gap_ms)
+    by_interval = np.ascontiguousarray(joined.transpose(0, 2, 1)).transpose(0, 2, 1)
+    gap_ms = np.zeros(joined.shape[:0:-1], np.uint16).T
+    return CoreSeconds(tuple(cores), start_ns, end_ns, by_interval, gap_ms)
 
 
 def _few_cores(blocks: Sequence[Block]) -> Iterator[list[Block]]:

@@ -211,14 +211,14 @@ def _events(directory: Path, data: SegmentData) -> int:
 def _cores(directory: Path, seconds: CoreSeconds, start_ns: int) -> int:
     _, cores, intervals = seconds.permille.shape
     modes: Values = {
-        column.name: seconds.permille[index].ravel()
+        column.name: seconds.permille[index].T.ravel()
         for index, column in enumerate(tables.CORES[3:-1])
     }
     values: Values = {
-        "core": np.repeat(np.array(seconds.cores, np.uint16), intervals),
-        "start_ms": np.tile((seconds.start_ns - start_ns) // 1_000_000, cores),
-        "end_ms": np.tile((seconds.end_ns - start_ns) // 1_000_000, cores),
-        "gap_ms": seconds.gap_ms.ravel(),
+        "core": np.tile(np.array(seconds.cores, np.uint16), intervals),
+        "start_ms": np.repeat((seconds.start_ns - start_ns) // 1_000_000, cores),
+        "end_ms": np.repeat((seconds.end_ns - start_ns) // 1_000_000, cores),
+        "gap_ms": seconds.gap_ms.T.ravel(),
     }
     write_table(directory / layout.CORES, tables.CORES, {**values, **modes})
     return int(cores * intervals)

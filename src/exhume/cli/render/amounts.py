@@ -11,7 +11,7 @@ _NANOSECONDS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_0
 
 
 def amount(value: float | None, unit: str = "") -> str:
-    """`1,234`, `0.25`, `3.1 MiB/s`, `12 ms/s`; `–` where it is not known. Plain units are not said."""
+    """`1,234`, `0.25`, `3.1 MiB/s`, `12 ms/s`; `–` where not known. Plain units are not said."""
     if value is None or math.isnan(value):
         return "–"
     what, is_rate = unit.removesuffix(PER_SECOND), unit.endswith(PER_SECOND)
@@ -38,6 +38,6 @@ def number(value: float) -> str:
 
 
 def short_unit(unit: str) -> str:
-    """`interrupts per second` → `interrupts/s`; the units that amounts say themselves are left out."""
+    """`interrupts per second` → `interrupts/s`."""
     what, is_rate = unit.removesuffix(PER_SECOND), unit.endswith(PER_SECOND)
     return f"{what}/s" if is_rate else what

@@ -11,7 +11,7 @@ import numpy as np
 from exhume.cli.figures import NS, count, duration, percent
 from exhume.cli.times import Viewpoint
 from exhume.derive.bursts import FULL_PERCENT, Burst
-from exhume.model.answers import MAP_MODES, CoreMap
+from exhume.model.answers import MAP_MODES, CoreMap, EventAnswer
 from exhume.model.arrays import F32, F64
 
 _BURSTS_SHOWN = 4
@@ -28,6 +28,9 @@ class CoresAnswer:
     """Cores at 95 % or more; those not in user mode first, then the longest first."""
     notes: tuple[str, ...] = ()
     """What weakens the answer: damaged stretches."""
+    events: tuple[EventAnswer, ...] = ()
+    """What happened meanwhile and may matter: known kernel log lines, job failures, failed units,
+    cores off and on, steps of the clock, gaps, changes of rate."""
 
 
 def summary(answer: CoresAnswer, view: Viewpoint) -> list[str]:

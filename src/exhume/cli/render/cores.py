@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -16,6 +16,7 @@ from exhume.cli.common import Look
 from exhume.cli.figures import NS, count, duration, percent
 from exhume.cli.render import glyphs
 from exhume.cli.render.axis import axis
+from exhume.cli.render.core_events import in_words, marks
 from exhume.cli.render.core_words import (
     CoresAnswer,
     mean,
@@ -75,13 +76,16 @@ def render(
     everything: bool = False,
 ) -> RenderableType:
     core_map = answer.map
-    rows = choose_rows(core_map, look, sort=sort, everything=everything)
     columns = plot_width(look.width)
+    said = in_words(answer.events, view, LABEL_WIDTH + 1, look.width)
+    room = replace(look, height=look.height - len(said) - bool(said))
+    rows = choose_rows(core_map, room, sort=sort, everything=everything)
     lines = [
         *_title(core_map, view),
         Text(),
         *_averages(core_map, look, columns),
         Text(),
+        *_events(answer, columns),
     ]
     tall = len(core_map.cores) <= TALL_UP_TO_CORES
     for row in rows.shown:
@@ -91,7 +95,7 @@ def render(
         lines += _row(core_map, list(rows.folded), label, view, look, columns, tall=False)
     for part in axis(core_map.window, columns, view):
         lines.append(Text(" " * (LABEL_WIDTH + 1)).append_text(part))
-    lines += [Text(), *_legend(core_map, rows, look), Text()]
+    lines += [Text(), *_legend(core_map, rows, look), *said, Text()]
     sentences = [Text(sentence) for sentence in summary(answer, view)]
     sentences += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
     for line in lines:
@@ -120,6 +124,15 @@ def _averages(core_map: CoreMap, look: Look, columns: int) -> list[Text]:
         row = int(np.argmax(row_worst(core_map)))
         high_line.append(f" {percent(value):>5}  core {core_map.cores[row]}", _BOLD)
     return [low_line, high_line]
+
+
+def _events(answer: CoresAnswer, columns: int) -> list[Text]:
+    if not answer.events:
+        return []
+    line = Text(f"{'events':>{LABEL_WIDTH}} ", _DIM)
+    line.append_text(marks(answer.events, answer.map.window, columns))
+    total = sum(event.count for event in answer.events)
+    return [line.append(f" {count(total, 'event')}", _DIM)]
 
 
 def _spark(label: str, values: F32, look: Look, columns: int) -> Text:

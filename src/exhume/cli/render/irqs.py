@@ -16,6 +16,7 @@ from exhume.cli.render.amounts import number
 from exhume.cli.render.columns import Column, table
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
+from exhume.derive.queues import is_network
 from exhume.model.evidence import Crowd, IrqLine, IrqsAnswer, NetCore, NetThread
 
 _DIM = Style(dim=True)
@@ -101,28 +102,29 @@ def _cores(cores: Sequence[NetCore], look: Look, *, everything: bool) -> list[Te
         *map(Column, ("core", "its mean", "worst second", "queues", "interrupts/s", "NET_RX/s")),
         *map(Column, ("packets/s", "squeezed", "dropped")),
     ]
-    rows = []
-    for one in sorted(shown, key=lambda one: one.core):
-        rows.append(
-            [
-                Text(str(one.core), _BOLD),
-                Text(percent(one.mean_percent_of_core)),
-                Text(f"{percent(one.worst_percent_of_core)} {one.worst_mode}".rstrip(),
-                     _hot(one.worst_percent_of_core)),
-                Text(str(one.queues) if one.queues else "", _DIM),
-                Text(number(one.device_interrupts_per_second)),
-                Text(number(one.net_rx_per_second)),
-                Text(number(one.packets_per_second)),
-                Text("–" if one.squeezed is None else f"{one.squeezed:,}",
-                     _WARN if one.squeezed else _DIM),
-                Text("–" if one.dropped is None else f"{one.dropped:,}",
-                     _BAD if one.dropped else _DIM),
-            ]
-        )  # fmt: skip
+    rows = [_core_row(one) for one in sorted(shown, key=lambda one: one.core)]
     title = "cores: work for the network; squeezed and dropped in the whole window"
     if len(cores) > len(shown):
         title += f" · {len(shown)} of {len(cores)}"
     return table(title, columns, rows, look.width)
+
+
+def _core_row(one: NetCore) -> list[Text]:
+    worst = f"{percent(one.worst_percent_of_core)} {one.worst_mode}".rstrip()
+    squeezed, dropped = (
+        "–" if total is None else f"{total:,}" for total in (one.squeezed, one.dropped)
+    )
+    return [
+        Text(str(one.core), _BOLD),
+        Text(percent(one.mean_percent_of_core)),
+        Text(worst, _hot(one.worst_percent_of_core)),
+        Text(str(one.queues) if one.queues else "", _DIM),
+        Text(number(one.device_interrupts_per_second)),
+        Text(number(one.net_rx_per_second)),
+        Text(number(one.packets_per_second)),
+        Text(squeezed, _WARN if one.squeezed else _DIM),
+        Text(dropped, _BAD if one.dropped else _DIM),
+    ]
 
 
 def _threads(
@@ -159,16 +161,14 @@ def _crowd(one: Crowd) -> str:
 
 def _said(answer: IrqsAnswer, view: Viewpoint) -> list[str]:
     """The join that matters: a starved thread, or a full core that has queues."""
-    said = []
-    for thread in answer.threads:
-        if (thread.worst_wait_ns or 0) >= _LONG_WAIT_NS and thread.worst_wait_wall_ns is not None:
-            said.append(
-                f"{printable(thread.name)} was ready and not run for {_time(thread.worst_wait_ns)} "
-                f"before {view.show(thread.worst_wait_wall_ns)}."
-            )
+    said = [
+        f"{printable(thread.name)} was ready and not run for {_time(thread.worst_wait_ns)} "
+        f"before {view.show(thread.worst_wait_wall_ns)}."
+        for thread in answer.threads
+        if thread.worst_wait_wall_ns is not None and (thread.worst_wait_ns or 0) >= _LONG_WAIT_NS
+    ]
     for core in answer.cores:
-        queues = [line for line in answer.lines if line.core == core.core and line.queue is not None
-                  and line.direction in ("tx", "rx", "tx+rx")]  # fmt: skip
+        queues = [line for line in answer.lines if line.core == core.core and is_network(line)]
         if core.worst_percent_of_core >= 95 and queues and core.worst_mode in ("system", "irq"):
             names = ", ".join(printable(line.name) for line in queues[:3])
             more = f" and {len(queues) - 3} more" if len(queues) > 3 else ""

@@ -1,4 +1,4 @@
-"""A field over time: a line of bars for each instance, with its least, mean, most and last value."""
+"""A field over time: a line of bars for each instance, with its least, mean, most and last."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ def render(answer: SeriesReport, view: Viewpoint, look: Look) -> RenderableType:
         if one.resets:
             line.append(f"  {count(one.resets, 'reset')}", _RESET)
         lines.append(line)
-    for part in axis(answer.window, plot, view):
-        lines.append(Text(" " * lead).append_text(part))
+    lines += [Text(" " * lead).append_text(part) for part in axis(answer.window, plot, view)]
     for line in lines:
         line.no_wrap, line.overflow = True, "crop"
     return Group(*lines, *_notes(answer))
@@ -90,9 +89,9 @@ def _step(one: InstanceSeries) -> int:
 
 
 def _fitted(name: str, width: int) -> str:
-    return set_cell_size(name, width) if cell_len(name) <= width else (
-        set_cell_size(name, width - 1) + "…"
-    )
+    if cell_len(name) <= width:
+        return set_cell_size(name, width)
+    return set_cell_size(name, width - 1) + "…"
 
 
 def _notes(answer: SeriesReport) -> list[Text]:

@@ -88,11 +88,12 @@ def _row(one: Lifecycle, view: Viewpoint) -> list[tuple[str, Style]]:
     last = one.last_start_wall_ns
     bad = Style(color="red", bold=True)
     success = one.success_percent_of_known_ends
+    fails = success is not None and success < 50
     return [
         (f"{one.starts:,}", _BOLD),
         (number(round(one.starts_per_hour, 1)), Style()),
         (seconds(one.median_lifetime_seconds), Style()),
-        ("" if success is None else percent(success), bad if success is not None and success < 50 else Style()),
+        ("" if success is None else percent(success), bad if fails else Style()),
         ("" if one.restarts is None else f"{one.restarts:,}", Style()),
         ("–" if last is None else view.show(last), _DIM),
         (zombies, bad if one.zombies_per_start else Style()),
@@ -136,8 +137,10 @@ def _healthy(lifecycles: Sequence[Lifecycle]) -> str:
     if not well:
         return ""
     kinds = Counter(one.kind for one in well)
-    names = {"unit": "unit", "container": "container", "process": "program"}
-    parts = [count(kinds[kind], noun) for kind, noun in names.items() if kinds[kind]]
+    nouns = (
+        (kinds["unit"], "unit"), (kinds["container"], "container"), (kinds["process"], "program")
+    )  # fmt: skip
+    parts = [count(number, noun) for number, noun in nouns if number]
     starts = sum(one.starts for one in well)
     return f"Healthy: {', '.join(parts)} with {count(starts, 'start')}; --all lists them."
 

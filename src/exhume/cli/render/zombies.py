@@ -123,7 +123,7 @@ def _outlook(answer: ZombiesAnswer, outlook: Outlook, view: Viewpoint) -> list[R
         text = Text(f"  one walk takes {walk.seconds:g} s from {walk.zombies:>6,} zombies on: ")
         lines.append(text.append(when, style))
     per = f"{outlook.seconds_per_zombie * 1000:.2g} ms"
-    said = f"Assumed: {per} a zombie and walk, measured on bare metal (kernel commit dd8657b6c1cb). "
+    said = f"Assumed: {per} a zombie and walk, as on bare metal (kernel commit dd8657b6c1cb). "
     said += f"On Linux {printable(outlook.kernel)} what walks them all is {outlook.walker}"
     if outlook.reschedules:
         said += ", which lets others run as it goes: it burns a core and starves nobody on it. "
@@ -142,7 +142,8 @@ def _parents(parents: tuple[ZombieParent, ...], look: Look) -> list[Text]:
             [Text(f"{parent.zombies or 0:,}", _BOLD), Text(printable(parent.path), _BOLD)]
             for parent in parents
         ]
-        return table("who holds them (cgroup v2 does not tell what pins them)", heads, rows, look.width)
+        title = "who holds them (cgroup v2 does not tell what pins them)"
+        return table(title, heads, rows, look.width)
     heads = [*map(Column, ("tmpfs", "page cache", "anonymous"))]
     heads += [Column("parent", right=False, least=16), Column("pinned by", right=False, least=8)]
     rows = []

@@ -13,8 +13,8 @@ from exhume.model.arrays import I64, Bool
 from exhume.model.stack import Frame
 from exhume.model.window import Window
 from exhume.store.recording import Recording
-from exhume.store.rollups import MINUTE_NS, SECOND_NS
-from exhume.store.view import SegmentView, stretch_at
+from exhume.store.rollups import MINUTE_NS, SECOND_NS, weights_ns
+from exhume.store.view import SegmentView
 
 HOUR_NS = 3600 * SECOND_NS
 MIN_SECONDS = 60.0
@@ -87,7 +87,7 @@ def _whole(view: SegmentView, before: Window, step_ns: int) -> tuple[Bool, I64]:
     edges = np.arange(view.start_ns, view.end_ns, step_ns, dtype=np.int64)
     ends = np.minimum(edges + step_ns, view.end_ns)
     wall = view.clock.to_wall(edges)
-    sampled = np.array([stretch_at(view.stretches, int(e)).rate_hz > 0 for e in edges], np.bool_)
+    sampled = weights_ns(view.stretches, edges) > 0
     inside = (wall >= before.start_ns) & (wall + (ends - edges) <= before.end_ns)
     return inside & sampled, ends - edges
 
@@ -98,17 +98,19 @@ def _add_processes(baseline: Baseline, view: SegmentView, before: Window) -> Non
         return
     rows, threads = view.process_seconds(), view.threads()
     keep = inside[np.minimum(rows.second, len(inside) - 1)]
-    second = rows.second[keep].astype(np.int64)
-    process = rows.process[keep].astype(np.int64)
+    second, process = rows.second[keep], rows.process[keep]
     count = len(threads.processes)
     took = np.bincount(process, rows.weight_us[keep], count)
-    # Distinct (process, second) and (name, second) pairs: how many of a name run at once.
-    lived = np.bincount(np.unique(process * (1 << 32) + second) >> 32, minlength=count)
+    # Which process, and which name, ran in which second: how many of a name run at once.
+    ran = np.zeros((count, len(inside)), np.bool_)
+    ran[process, second] = True
+    lived = ran.sum(axis=1)
     names = [threads.threads.comm[row] for row in threads.processes.first_thread]
     number = {name: index for index, name in enumerate(dict.fromkeys(names))}
     name_of = np.array([number[name] for name in names], np.int64)
-    moments = np.unique(name_of[process] * (1 << 32) + second) >> 32
-    for name, many in zip(number, np.bincount(moments, minlength=len(number)), strict=True):
+    any_ran = np.zeros((len(number), len(inside)), np.bool_)
+    any_ran[name_of[process], second] = True
+    for name, many in zip(number, any_ran.sum(axis=1), strict=True):
         baseline.name_moments[name] += int(many)
     for index in np.flatnonzero(took):
         row = int(threads.processes.first_thread[index])

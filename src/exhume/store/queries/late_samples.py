@@ -56,7 +56,7 @@ def _suspects(view: SegmentView, seconds: CoreSeconds) -> list[int]:
 
 
 def _late_on(view: SegmentView, window: Window, core: int) -> Iterator[LateSample]:
-    columns, threads, tree = view.samples(), view.threads().threads, view.tree().tree
+    columns, threads, tree = view.samples((core,)), view.threads().threads, view.tree().tree
     excuses = [_readings(view, field, core) for field in _EXCUSES]
     lost = _readings(view, "sampler.lost", core)
     if excuses[0] is None:

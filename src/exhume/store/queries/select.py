@@ -55,7 +55,7 @@ def chosen(
     pieces = runs(view, window, cut_at_clocks=cut_at_clocks)
     if not pieces:
         return
-    columns = view.samples()
+    columns = view.samples(wanted.cores)
     threads = thread_mask(view, wanted)
     nodes = node_mask(view, wanted)
     for run in pieces:

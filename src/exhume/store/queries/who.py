@@ -28,7 +28,7 @@ def who(
 
 
 def _nearest(view: SegmentView, core: int, wall_ns: int, around: Window) -> CoreMoment | None:
-    columns = view.samples()
+    columns = view.samples((core,))
     row, at_ns, distance = -1, 0, 1 << 62
     for run in runs(view, around):
         rows = columns.rows(run.start_ns, run.end_ns, (core,))

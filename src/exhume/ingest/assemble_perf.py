@@ -1,0 +1,258 @@
+"""perf.data → a piece: everything named, in the file's own clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from exhume.ingest.context import Context
+from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
+from exhume.ingest.piece import NO_CORE, ClockKind, Facts, Hints, Interval, Piece, Sampled
+from exhume.ingest.rows import RowWriter, Sketch, cores_of, usual_rate_hz
+from exhume.ingest.streams import Source
+from exhume.ingest.symbols import ProgramSymbols
+from exhume.model.arrays import I64, Bool
+from exhume.model.event import Event
+from exhume.model.stack import FrameKind, StackTree
+from exhume.perf import eventnames
+from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
+from exhume.perf.births import exec_events, exit_events
+from exhume.perf.datachunk import Chunk, KernelMap, decode
+from exhume.perf.datafile import PerfData
+from exhume.perf.dataorder import Epoch, in_order
+from exhume.perf.history import History, SideBand
+from exhume.perf.naming import Namer, RawSamples
+from exhume.perf.records import concat
+from exhume.perf.stack_names import MappedCode
+from exhume.perf.symbolize import FrameTable, Symbolizer
+from exhume.perf.symbols.kallsyms import BPF
+
+_DUMMY = "dummy"
+_NO_TIMES = "its samples have no times: they are laid out one after the other, in the file's order"
+
+
+def read(source: Source, context: Context) -> Iterator[Piece]:
+    assembler = PerfAssembler(source, context, context.event)
+    piece = assembler.run()
+    others = piece.facts.other_events
+    if not assembler.kept and others and not context.event:
+        # The event that measures time best was never hit: take the one that was.
+        assembler = PerfAssembler(source, context, max(others, key=others.__getitem__))
+        piece = assembler.run()
+    yield piece
+
+
+class PerfAssembler:
+    def __init__(self, source: Source, context: Context, event: str) -> None:
+        self._source = source
+        self._context = context
+        self._data = PerfData(source.open, str(source.path))
+        self._wanted = event
+        self._rows = RowWriter(context.folder / "rows")
+        self._sketch = Sketch()
+        self._history = History()
+        self._files: dict[int, MappedCode] = {}
+        self._kernel_maps: list[KernelMap] = []
+        self._namer: Namer | None = None
+        self._symbolizer: Symbolizer | None = None
+        self._kernel = KernelNames(None, "")
+        self._programs: ProgramSymbols | None = None
+        self._parents: list[Statement] = []
+        self._cgroup_numbers: dict[int, int] = {}
+        self._cgroup_paths: list[str] = []
+        self._events: list[Event] = []
+        self._counts: Counter[int] = Counter()
+        self._lost: Counter[int] = Counter()
+        self._bad = self._idle = self._timeless = 0
+        self._rate: float | None = None
+        self.kept = 0
+
+    def run(self) -> Piece:
+        try:
+            for epoch in in_order(self._chunks()):
+                self._learn(epoch)
+                self._name(epoch)
+                self._history.forget_dead(epoch.exits)
+        finally:
+            self._rows.close()
+        return self._finish()
+
+    def _chunks(self) -> Iterator[Chunk]:
+        for walked in self._data.walks():
+            chunk = decode(walked, self._data.tells_exec)
+            if self._programs is None:
+                features = self._data.features
+                is_local = is_recorded_here(self._context.places.host, features)
+                self._programs = ProgramSymbols(
+                    self._context.places, features.build_ids, is_local
+                )
+            for hash_, identity in chunk.files.items():
+                if hash_ not in self._files:
+                    self._files[hash_] = self._programs.code(identity)
+            self._kernel_maps += chunk.kernel_maps[: 1 << 16]
+            for id_, path in chunk.cgroups.items():
+                self._cgroup_numbers[id_] = len(self._cgroup_paths)
+                self._cgroup_paths.append(path)
+            if len(chunk.parents.time):
+                self._parents.append(chunk.parents)
+            if self._symbolizer is not None:
+                self._learn_kernel(chunk)
+            self._bad += chunk.bad
+            self._lost.update(chunk.lost)
+            self._counts.update(chunk.samples.event.tolist())
+            yield chunk
+
+    def _learn_kernel(self, chunk: Chunk) -> None:
+        assert self._symbolizer is not None
+        self._symbolizer.learn_kernel(
+            [(s.start, s.length, s.name, BPF) for s in chunk.kernel_symbols if not s.is_gone]
+        )
+
+    def _learn(self, epoch: Epoch) -> None:
+        side = SideBand(
+            comms=epoch.comms,
+            forks=epoch.forks,
+            exits=epoch.exits,
+            mappings=epoch.mappings,
+            parent_pid=concat(self._parents, NOTHING_SAID),
+            cgroup=NOTHING_SAID,
+            scanned=NOTHING_SAID,
+        )
+        self._parents = []
+        self._history.learn(side)
+        self._events += exec_events(self._history, epoch.comms)
+        self._events += exit_events(self._history, epoch.exits)
+
+    def _namer_now(self) -> Namer:
+        """The kernel's place is among the first records, so by now it is known."""
+        if self._namer is None:
+            places, features = self._context.places, self._data.features
+            self._kernel = kernel_names(places, features, self._kernel_maps)
+            programs = self._programs or ProgramSymbols(places, features.build_ids, False)
+            self._symbolizer = Symbolizer(FrameTable(), programs.find, self._kernel.table)
+            self._namer = Namer(self._history, self._symbolizer, self._files)
+        return self._namer
+
+    def _name(self, epoch: Epoch) -> None:
+        namer = self._namer_now()
+        samples = epoch.samples
+        wanted = self._is_wanted()[samples.event]
+        time = samples.time.astype(np.int64)
+        core = cores_of(samples.cpu)
+        time = self._times(time, wanted)
+        self._rows.saw(time[wanted])
+        self._sketch.add(time[wanted], core[wanted])
+        if self._rate is None:
+            self._rate = usual_rate_hz(time[wanted], core[wanted])
+        is_idle = self._kernel.idle(samples.ip, samples.pid) & wanted
+        self._idle += int(is_idle.sum())
+        rows = wanted & ~is_idle
+        raw = RawSamples(
+            time=time[rows],
+            core=core[rows],
+            pid=samples.pid[rows],
+            tid=samples.tid[rows],
+            stack=epoch.stack[rows],
+            cgroup=self._cgroups(samples.cgroup[rows].astype(np.int64)),
+            words=epoch.words,
+            word_start=epoch.word_start,
+            word_count=epoch.word_count,
+        )
+        threads, nodes = namer.name(raw)
+        self.kept += len(raw.time)
+        self._rows.add(raw.time, raw.core, threads, nodes)
+
+    def _is_wanted(self) -> Bool:
+        """Of each event, whether its samples are kept: of several only what measures time."""
+        names = [event.name for event in self._data.events]
+        chosen = self._chosen()
+        return np.array([not chosen or eventnames.plain(name) == chosen for name in names], np.bool_)
+
+    def _chosen(self) -> str:
+        names = [event.name for event in self._data.events]
+        real = [name for name in names if eventnames.plain(name) != _DUMMY] or names
+        if self._wanted:
+            return eventnames.plain(self._wanted)
+        return eventnames.plain(min(real, key=eventnames.preference)) if real else ""
+
+    def _times(self, time: I64, wanted: Bool) -> I64:
+        """`perf record` of a single task may leave times out."""
+        missing = np.flatnonzero(wanted & (time == 0))
+        if not len(missing):
+            return time
+        step = 1e9 / (self._attr_rate() or 1000.0)
+        time = time.copy()
+        time[missing] = 1 + ((self._timeless + np.arange(len(missing))) * step).astype(np.int64)
+        self._timeless += len(missing)
+        return time
+
+    def _attr_rate(self) -> float | None:
+        for event in self._data.events:
+            if eventnames.plain(event.name) == self._chosen():
+                return eventnames.attr_rate(event.name, event.attr)
+        return None
+
+    def _cgroups(self, ids: I64) -> I64:
+        unique, which = np.unique(ids, return_inverse=True)
+        numbers = [self._cgroup_numbers.get(one, UNKNOWN) for one in unique.tolist()]
+        return np.array(numbers, np.int64)[which]
+
+    def _finish(self) -> Piece:
+        tree, renumbered, threads, cgroups = self._namer_now().finish()
+        paths = [self._cgroup_paths[n] if n >= 0 else "" for n in cgroups.tolist()]
+        rate = self._attr_rate() or self._rate or 0.0
+        features = self._data.features
+        clock = ClockKind.KERNEL_LOG if self._data.clock_id is None else ClockKind.OWN
+        first, last = self._rows.first_ns, self._rows.last_ns
+        intervals: tuple[Interval, ...] = ()
+        if first is not None and last is not None:
+            period = round(1e9 / rate) if rate else 1
+            intervals = (Interval(first, last + period, self._chosen(), rate),)
+        return Piece(
+            hints=Hints(
+                features.hostname, features.release, features.architecture, features.cores,
+                " ".join(features.command),
+            ),
+            clock=clock if not self._timeless else ClockKind.OWN,
+            claim=self._context.clock.of_perf_data(self._source.path, self._data, first, last),
+            sampled=Sampled(
+                self._rows.finish(renumbered), tree, replace(threads, cgroup=tuple(paths)),
+                intervals, self._sketch.hashes,
+            ),
+            events=tuple(sorted(self._events, key=lambda event: event.time_ns)),
+            facts=self._facts(tree),
+        )  # fmt: skip
+
+    def _facts(self, tree: StackTree) -> Facts:
+        names = [event.name for event in self._data.events]
+        wanted = self._is_wanted()
+        others: Counter[str] = Counter()
+        for number, count in self._counts.items():
+            if not wanted[number]:
+                others[names[number]] += count
+        problems = list(self._data.problems)
+        if self._bad:
+            problems.append(f"{self._bad} samples are damaged: their lengths do not add up")
+        if lost := sum(self._lost.values()):
+            problems.append(f"the kernel dropped {lost} records while it was recorded")
+        notes = [self._kernel.how] if self._kernel.how else []
+        if self._timeless:
+            notes.append(_NO_TIMES)
+        return Facts(
+            samples=sum(self._counts.values()),
+            idle=self._idle,
+            other_events=dict(others),
+            cores=tuple(core for core in self._rows.cores if core != NO_CORE),
+            named_ratio=named_ratio(tree),
+            notes=tuple(notes),
+            problems=tuple(problems),
+        )
+
+
+def named_ratio(tree: StackTree) -> float:
+    kinds = np.array([frame.kind for frame in tree.frames], np.uint8)[tree.frame[1:]]
+    frames = kinds[kinds != FrameKind.PROCESS]
+    return float((frames != FrameKind.UNKNOWN).mean()) if len(frames) else 1.0

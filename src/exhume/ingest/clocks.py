@@ -1,0 +1,136 @@
+"""Wall time for inputs whose times count from somewhere else: what an input claims, and what holds.
+
+perf's default clock and the kernel log's are one, and count from about boot. Best is a reading of
+both clocks at one instant (`perf record -k`); then the name of the file, if it says when the
+recording was started; and only then when the file was last written, which any copy changes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from exhume.ingest.piece import Claim, ClockKind, Trust
+from exhume.perf.datafile import PerfData
+from exhume.perf.script_header import ScriptHeader
+
+NS = 1_000_000_000
+CLOCK_REALTIME = 0
+SAME_BOOT_NS = 5 * NS
+"""Claims by file name that differ by less are of one boot: then the first one holds for all."""
+
+# perf-HOST-20250102-03-04-05-120s.data, perf-gpu-node-54-20261115-201517-340s.data.gz
+_NAME = re.compile(
+    r"(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)[-_T.](\d\d)[-:.]?(\d\d)[-:.]?(\d\d)(Z?)(?![0-9])"
+)
+_HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
+_CAPTURED = "%a %b %d %H:%M:%S %Y"
+
+
+@dataclass(frozen=True, slots=True)
+class ClockHints:
+    """Turns what an input says of its clock into a claim."""
+
+    offset_ns: int | None = None
+    """Told by the user; counts above all."""
+
+    def of_perf_data(
+        self, path: Path, data: PerfData, first_ns: int | None, last_ns: int | None
+    ) -> Claim | None:
+        if data.clock_id == CLOCK_REALTIME:
+            return Claim(0, Trust.MEASURED, "its times are wall times")
+        clock = data.features.clock
+        if clock is not None and self.offset_ns is None:
+            offset = clock.wall_ns - clock.clock_ns
+            return Claim(offset, Trust.MEASURED, "both clocks were recorded")
+        return self._of_file(path, first_ns, last_ns, "")
+
+    def of_script(
+        self, path: Path, header: ScriptHeader, first_ns: int | None, last_ns: int | None
+    ) -> Claim | None:
+        if header.clock == "realtime":
+            return Claim(0, Trust.MEASURED, "its times are wall times")
+        if header.reference is not None and self.offset_ns is None:
+            wall, clock = header.reference
+            return Claim(wall - clock, Trust.MEASURED, "both clocks were recorded")
+        return self._of_file(path, first_ns, last_ns, header.captured)
+
+    def _of_file(
+        self, path: Path, first_ns: int | None, last_ns: int | None, captured: str
+    ) -> Claim | None:
+        if self.offset_ns is not None:
+            return Claim(self.offset_ns, Trust.TOLD, f"--offset {self.offset_ns / NS:g}")
+        if first_ns is None or last_ns is None:
+            return None
+        started = name_time_ns(path.name)
+        if started is not None:
+            how = "by the time in its name, taken as UTC: a second or two off"
+            return Claim(started - first_ns, Trust.FILE_NAME, how)
+        written = _captured_ns(captured)
+        if written is not None:
+            how = "guessed: it ended when its header says it was captured, taken as UTC"
+            return Claim(written - last_ns, Trust.FILE_TIME, how)
+        how = "guessed: it ended when the file was last written; --offset sets it"
+        return Claim(path.stat().st_mtime_ns - last_ns, Trust.FILE_TIME, how)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A clock whose wall time is settled: pieces on the same clock are put in the same place."""
+
+    node: str
+    kind: ClockKind
+    claim: Claim
+
+
+def settle(node: str, kind: ClockKind, claim: Claim | None, anchors: list[Anchor]) -> Claim | None:
+    """What holds for a piece; adds an anchor where it is the first. None: nobody knows.
+
+    All pieces of one boot get one offset, so that their order and distances are right to the
+    microsecond even where the wall time is a second off.
+    """
+    if kind == ClockKind.WALL:
+        return Claim(0, Trust.MEASURED, "wall times")
+    if kind == ClockKind.KERNEL_LOG:
+        known = [anchor for anchor in anchors if anchor.node == node and anchor.kind == kind]
+        for anchor in sorted(known, key=lambda a: -a.claim.trust):
+            if _is_same_clock(anchor.claim, claim):
+                return anchor.claim
+    if claim is not None:
+        anchors.append(Anchor(node, kind, claim))
+    return claim
+
+
+def _is_same_clock(known: Claim, claim: Claim | None) -> bool:
+    """Is a piece with that claim (or none) of the boot that the known one is of?"""
+    if claim is None or (claim.trust <= Trust.FILE_TIME < known.trust):
+        return True
+    if claim.trust > known.trust or known.trust <= Trust.FILE_TIME:
+        return False
+    return abs(known.offset_ns - claim.offset_ns) <= SAME_BOOT_NS
+
+
+def name_time_ns(name: str) -> int | None:
+    """When a recording was started, if the file's name says so."""
+    found = _NAME.search(name)
+    if found is None:
+        return None
+    try:
+        started = datetime(*(int(part) for part in found.groups()[:6]), tzinfo=UTC)  # type: ignore[misc,arg-type]
+    except ValueError:
+        return None
+    return int(started.timestamp()) * NS if 1990 <= started.year < 2200 else None
+
+
+def name_host(name: str) -> str:
+    found = _HOST.search(name)
+    return found["host"] if found else ""
+
+
+def _captured_ns(text: str) -> int | None:
+    try:
+        return int(datetime.strptime(text, _CAPTURED).replace(tzinfo=UTC).timestamp()) * NS
+    except ValueError:
+        return None

@@ -1,0 +1,21 @@
+"""What every reader of inputs is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from exhume.ingest.clocks import ClockHints
+from exhume.ingest.streams import Progress, no_progress
+from exhume.ingest.symbols import Places
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    folder: Path
+    """The reader's own, for what does not fit into memory."""
+    places: Places
+    clock: ClockHints
+    event: str = ""
+    """The event whose samples are wanted; empty: the one that measures time best."""
+    progress: Progress = no_progress

@@ -1,0 +1,127 @@
+"""What a reader makes of one input: samples, counters or events, on whatever clock it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exhume.model.arrays import U64
+from exhume.model.event import Event
+from exhume.model.sample import Threads
+from exhume.model.series import Block
+from exhume.model.stack import StackTree
+
+NO_CORE = 65_535
+"""The core of a sample that does not say which: beyond any machine's last."""
+
+ROW = np.dtype([("time", "<i8"), ("node", "<i4"), ("thread", "<i4"), ("core", "<u2")])
+"""A sample: its time in nanoseconds of the piece's clock, and where it stands in the tables."""
+Rows = NDArray[np.void]
+
+
+class ClockKind(Enum):
+    WALL = "wall"
+    """Nanoseconds since 1970."""
+    KERNEL_LOG = "kernel-log"
+    """perf's own clock and the kernel log's, which are one: all pieces of a boot share it."""
+    OWN = "own"
+    """Some other clock that counts from somewhere; only this piece is known to be on it."""
+
+
+class Trust(IntEnum):
+    """How good a claim about a clock's wall time is. Of two the higher one counts."""
+
+    NONE = 0
+    FILE_TIME = 1
+    """When the file was last written, or copied: may be years off."""
+    FILE_NAME = 2
+    """When the recording was started, by whoever named the file: a second or two off."""
+    MEASURED = 3
+    """Both clocks were read at one instant while it was recorded."""
+    TOLD = 4
+    """By the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a piece knows about its clock: wall time minus the clock's own."""
+
+    offset_ns: int
+    trust: Trust
+    how: str
+    """For the user: where that comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """Which machine it comes from, as far as the input says."""
+
+    node: str = ""
+    kernel: str = ""
+    architecture: str = ""
+    cores: int | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From when to when samples of which event were taken, and how often."""
+
+    start_ns: int
+    end_ns: int
+    event: str
+    rate_hz: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    rows: Rows
+    """In any order; may be a map of a file, and larger than memory."""
+    tree: StackTree
+    threads: Threads
+    intervals: tuple[Interval, ...]
+    sketch: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+    """A small fingerprint of when and where samples were taken: the same for the same samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the user is told about an input, besides what can be asked of the recording."""
+
+    samples: int = 0
+    """In the input, whether kept or not."""
+    idle: int = 0
+    """Of the idle loop itself: not kept, as in any recording."""
+    other_events: dict[str, int] = field(default_factory=dict)
+    """Samples of events that were left out, by event."""
+    cores: tuple[int, ...] = ()
+    named_ratio: float = 1.0
+    """How many of the frames have names."""
+    notes: tuple[str, ...] = ()
+    """What is good to know, and nothing is wrong with."""
+    problems: tuple[str, ...] = ()
+    """What could not be read, with its place in the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Any of its three kinds of content may be absent. Times are of `clock`."""
+
+    hints: Hints
+    clock: ClockKind
+    claim: Claim | None
+    """None where the piece is on wall time, or knows nothing of it."""
+    sampled: Sampled | None = None
+    blocks: tuple[Block, ...] = ()
+    events: tuple[Event, ...] = ()
+    facts: Facts = field(default_factory=Facts)
+
+    def span_ns(self) -> tuple[int, int] | None:
+        """First and last instant of its clock that it says anything about."""
+        found = [(i.start_ns, i.end_ns) for i in self.sampled.intervals] if self.sampled else []
+        found += [(int(b.tick_ns.min()), int(b.tick_ns.max())) for b in self.blocks if len(b.tick_ns)]
+        found += [(event.time_ns, event.time_ns) for event in self.events]
+        return (min(f[0] for f in found), max(f[1] for f in found)) if found else None

@@ -1,0 +1,114 @@
+"""Samples on their way into a piece: appended to a file, so that memory does not grow with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from exhume.ingest.piece import NO_CORE, ROW, Rows
+from exhume.model.arrays import I32, I64, U16, U32, U64, Bool
+
+SKETCH_SIZE = 256
+_BLOCK_ROWS = 1 << 20
+_NO_CPU = np.uint32(0xFFFF_FFFF)
+
+
+class RowWriter:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = open(path, "wb")  # noqa: SIM115 - closed by finish or close
+        self.count = 0
+        self.first_ns: int | None = None
+        self.last_ns: int | None = None
+        self._cores: set[int] = set()
+
+    @property
+    def cores(self) -> tuple[int, ...]:
+        return tuple(sorted(self._cores))
+
+    def add(self, time: I64, core: U16, thread: I64 | I32, node: I64) -> None:
+        if not len(time):
+            return
+        rows = np.empty(len(time), ROW)
+        rows["time"], rows["core"], rows["thread"], rows["node"] = time, core, thread, node
+        self._file.write(rows.tobytes())
+        self.count += len(rows)
+        self._cores.update(np.unique(core).tolist())
+
+    def saw(self, time: I64) -> None:
+        """Samples were taken then, whether kept or not."""
+        if len(time):
+            first, last = int(time.min()), int(time.max())
+            self.first_ns = first if self.first_ns is None else min(self.first_ns, first)
+            self.last_ns = last if self.last_ns is None else max(self.last_ns, last)
+
+    def finish(self, renumbered: I64) -> Rows:
+        """The rows, with nodes by their final number."""
+        self._file.close()
+        if not self.count:
+            return np.empty(0, ROW)
+        rows: Rows = np.memmap(self._path, ROW, "r+")
+        for begin in range(0, len(rows), _BLOCK_ROWS):
+            part = rows[begin : begin + _BLOCK_ROWS]
+            part["node"] = renumbered[part["node"]]
+        return rows
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Sketch:
+    """The smallest hashes of (time, core): two files with the same samples keep the same ones.
+
+    Times count in microseconds, because perf's text has no more.
+    """
+
+    def __init__(self) -> None:
+        self.hashes: U64 = np.empty(0, np.uint64)
+
+    def add(self, time_ns: I64, core: U16) -> None:
+        with np.errstate(over="ignore"):
+            value = (time_ns // 1000).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            value ^= core.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+            value ^= value >> np.uint64(29)
+            value *= np.uint64(0xFF51AFD7ED558CCD)
+            value ^= value >> np.uint64(32)
+        if len(value) > SKETCH_SIZE:
+            value = np.partition(value, SKETCH_SIZE)[:SKETCH_SIZE]
+        self.hashes = np.unique(np.concatenate([self.hashes, value]))[:SKETCH_SIZE]
+
+
+def likeness(a: U64, b: U64) -> float:
+    """About how many of the samples of both together are in both (Jaccard, by bottom-k sketches)."""
+    union = np.union1d(a, b)[:SKETCH_SIZE]
+    if not len(union):
+        return 0.0
+    both = np.intersect1d(np.intersect1d(a, b), union)
+    return len(both) / len(union)
+
+
+def cores_of(cpu: U32 | I32) -> U16:
+    known = (cpu != _NO_CPU.astype(cpu.dtype)) & (cpu < NO_CORE) if cpu.dtype == np.uint32 else (
+        (cpu >= 0) & (cpu < NO_CORE)
+    )
+    return np.where(known, cpu, NO_CORE).astype(np.uint16)
+
+
+def usual_rate_hz(time_ns: I64, core: U16) -> float | None:
+    """Samples a second, from the distances between neighbours on a core; None where there are none."""
+    order = np.lexsort((time_ns, core))
+    gaps = np.diff(time_ns[order])
+    gaps = gaps[(np.diff(core[order].astype(np.int64)) == 0) & (gaps > 0)]
+    return 1e9 / float(np.median(gaps)) if len(gaps) else None
+
+
+def blocks_of(rows: Rows) -> Iterator[Rows]:
+    for begin in range(0, len(rows), _BLOCK_ROWS):
+        yield rows[begin : begin + _BLOCK_ROWS]
+
+
+def in_window(rows: Rows, start_ns: int, end_ns: int) -> Bool:
+    inside: Bool = (rows["time"] >= start_ns) & (rows["time"] < end_ns)
+    return inside

@@ -1,0 +1,118 @@
+"""Where an import finds the names of programs: perf's cache of build ids, --symfs, this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from exhume.errors import ParseError
+from exhume.host import Host
+from exhume.perf.records import FileIdentity
+from exhume.perf.stack_names import MappedCode
+from exhume.perf.symbols import elf, perfmap, vdso
+from exhume.perf.symbols.capture import read_table
+from exhume.perf.symbols.files import OpenFile, open_in_root, open_regular
+from exhume.perf.symbols.image import BytesImage
+from exhume.perf.symbols.mapped import DELETED, OWN_ROOT, VDSO, no_file_reason, same_build_id
+from exhume.perf.symbols.table import SymbolTable
+from exhume.store.symbols import SymbolStore
+
+_MAX_PERF_MAP_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where names may lie, for all inputs of one import."""
+
+    host: Host
+    symfs: Path | None = None
+    """The root of the machine that was recorded, or a copy of parts of it."""
+    build_id_cache: Path | None = None
+    """perf's own, ~/.debug."""
+    kallsyms: tuple[Path, ...] = ()
+    perf_maps: tuple[Path, ...] = ()
+    """perf-PID.map files among the inputs."""
+
+
+class ProgramSymbols(SymbolStore):
+    """The tables of the programs that one perf.data mentions."""
+
+    def __init__(self, places: Places, build_ids: Mapping[str, bytes], is_local: bool) -> None:
+        """`is_local`: it was recorded on this machine, so that its files may be taken by path."""
+        super().__init__(OWN_ROOT)
+        self._places = places
+        self._build_ids = build_ids
+        self._is_local = is_local
+        self._identities: dict[str, FileIdentity] = {}
+
+    def code(self, identity: FileIdentity) -> MappedCode:
+        """Where to look for the names of a mapped file."""
+        path = identity.path
+        if path == VDSO:
+            return MappedCode(VDSO, path)
+        if no_file_reason(path):
+            return MappedCode("", path)
+        build_id = identity.build_id or self._build_ids.get(path, b"")
+        key = build_id.hex() or f"{path} {identity.device_inode}"
+        self._identities.setdefault(key, identity)
+        return MappedCode(key, path)
+
+    def _find(self, key: str) -> SymbolTable | None:
+        if key.startswith("jit-"):
+            return self._jit(int(key.removeprefix("jit-")))
+        if key == VDSO:
+            data = vdso.read_own(self._places.host) if self._is_local else None
+            return None if data is None else read_table(BytesImage(data), VDSO)
+        identity = self._identities.get(key)
+        return None if identity is None else self._program(identity)
+
+    def _program(self, identity: FileIdentity) -> SymbolTable | None:
+        path = identity.path.removesuffix(DELETED)
+        build_id = identity.build_id or self._build_ids.get(identity.path, b"")
+        roots = tuple(root for root in (self._places.symfs, OWN_ROOT) if root is not None)
+        for cached in self._cached(build_id):
+            with suppress(OSError, ParseError), open_regular(cached) as file:
+                if same_build_id(elf.read_build_id(file.image, path), build_id):
+                    return read_table(file.image, path, roots)
+        for root in roots:
+            with suppress(OSError, ParseError), open_in_root(root, path) as file:
+                if file.size_bytes <= elf.MAX_FILE_BYTES and self._is_same(
+                    file, identity, build_id, given=root is self._places.symfs
+                ):
+                    return read_table(file.image, path, roots)
+        return None
+
+    def _cached(self, build_id: bytes) -> Iterator[Path]:
+        """`.build-id/ab/cdef…` is a folder with the file `elf` in it; in old versions the file."""
+        if len(build_id) < 2 or self._places.build_id_cache is None:
+            return
+        entry = self._places.build_id_cache / ".build-id" / build_id.hex()[:2] / build_id.hex()[2:]
+        yield entry / "elf"
+        yield entry
+
+    def _is_same(
+        self, file: OpenFile, identity: FileIdentity, build_id: bytes, *, given: bool
+    ) -> bool:
+        if build_id:
+            return same_build_id(elf.read_build_id(file.image, identity.path), build_id)
+        if given:
+            return True
+        # A path alone says little: another machine has other files under the same names.
+        inode = identity.device_inode[2]
+        return self._is_local and inode in (0, file.inode)
+
+    def _jit(self, pid: int) -> SymbolTable | None:
+        name = f"perf-{pid}.map"
+        for given in self._places.perf_maps:
+            if given.name == name:
+                with suppress(OSError):
+                    return perfmap.parse(given.read_bytes()[:_MAX_PERF_MAP_BYTES]).table
+        if self._places.symfs is not None:
+            with suppress(OSError), open_in_root(self._places.symfs, f"/tmp/{name}") as file:
+                return perfmap.parse(file.image.read(0, _MAX_PERF_MAP_BYTES)).table
+        if self._is_local and pid > 0:
+            found = perfmap.read(self._places.host, pid)
+            return None if found is None else found.table
+        return None

@@ -1,0 +1,246 @@
+"""perf.data, as a file or as a pipe was written to one: its header, its events, its records.
+
+    file: "PERFILE2" size attr_size {attrs} {data} {event_types} features[256 bits]
+    pipe: "PERFILE2" 16, then records; events and features come as records too
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from exhume.errors import ParseError
+from exhume.perf.attr import Attr, Flag
+from exhume.perf.datafeatures import MAX_SECTION_BYTES, Features, attr_of
+from exhume.perf.datastream import RecordStream, Special, UserRecord
+from exhume.perf.eventnames import attr_name
+from exhume.perf.native import Walked, Walker
+
+MAGICS = (b"PERFILE2", b"PERFFILE")
+"""The second is of the first perf versions; all that we read of it is the same."""
+SWAPPED_MAGICS = (b"2ELIFREP", b"ELIFFREP")
+_HEADER = struct.Struct("<8sQQQQQQQQ32s")
+_PIPE_HEADER_BYTES = 16
+_SECTION = struct.Struct("<QQ")
+_MAX_ATTRS = 1 << 16
+_EVENT_UPDATE_NAME = 2
+_SKIP_BYTES = 1 << 20
+
+Opener = Callable[[], BinaryIO]
+
+
+@dataclass(frozen=True, slots=True)
+class PerfEvent:
+    name: str
+    attr: Attr
+    ids: tuple[int, ...]
+
+
+class PerfData:
+    """Reads the stream twice: what stands behind the data first, then the data."""
+
+    def __init__(self, opener: Opener, path: str) -> None:
+        self._opener = opener
+        self._path = path
+        self.features = Features()
+        self.events: list[PerfEvent] = []
+        self.problems: list[str] = []
+        self.is_pipe = False
+        self._data: tuple[int, int | None] = (0, None)
+        with opener() as stream:
+            self._read_header(stream)
+
+    @property
+    def tells_exec(self) -> bool:
+        """Since 3.16 a COMM record says whether it comes from an exec."""
+        return any(event.attr.flags & Flag.COMM_EXEC for event in self.events)
+
+    @property
+    def clock_id(self) -> int | None:
+        """The clock of its times; None for perf's own, which is the kernel log's too."""
+        for event in self.events:
+            if event.attr.flags & Flag.USE_CLOCKID:
+                return int(event.attr.clockid)
+        return None
+
+    def walks(self, progress: Callable[[int], None] | None = None) -> Iterator[Walked]:
+        """The records, decoded. Each walk's numbers of stacks count from 0.
+
+        `progress` is told the offset in the file now and then.
+        """
+        with self._opener() as stream:
+            offset, size = self._data
+            _skip(stream, offset)
+            records = RecordStream(stream, offset, size)
+            walker: Walker | None = None
+            for item in records:
+                if isinstance(item, Special):
+                    if self._learn(item):
+                        walker = None
+                    continue
+                if walker is None:
+                    walker = self._walker()
+                walker.forget_stacks()
+                yield walker.walk(item.buffer)
+                if progress is not None:
+                    progress(records.offset)
+            self.problems += records.problems
+
+    def _walker(self) -> Walker:
+        if not self.events:
+            raise ParseError(
+                self._path, f"offset {self._data[0]}", "a description of its events",
+                todo="it was cut off at the front, or is no perf.data of Linux",
+            )  # fmt: skip
+        ids = {id_: number for number, event in enumerate(self.events) for id_ in event.ids}
+        return Walker([event.attr.layout() for event in self.events], ids)
+
+    def _read_header(self, stream: BinaryIO) -> None:
+        head = _read(stream, _HEADER.size)
+        magic = head[:8]
+        if magic in SWAPPED_MAGICS:
+            raise ParseError(
+                self._path, "offset 0", "perf.data of a machine with this one's byte order",
+                todo="it was recorded with the other (s390, big-endian ARM or POWER): "
+                "import the text of `perf script` instead",
+            )  # fmt: skip
+        if magic not in MAGICS or len(head) < _PIPE_HEADER_BYTES:
+            raise ParseError(self._path, "offset 0", "perf.data (PERFILE2)")
+        (size,) = struct.unpack_from("<Q", head, 8)
+        if size == _PIPE_HEADER_BYTES:
+            self.is_pipe = True
+            self._data = (_PIPE_HEADER_BYTES, None)
+            return
+        if len(head) < _HEADER.size:
+            raise ParseError(
+                self._path, f"offset {len(head)}", "the rest of the header",
+                todo="the file is cut off: copy it again",
+            )  # fmt: skip
+        _, _, attr_size, attrs_at, attrs_size, data_at, data_size, _, _, bits = _HEADER.unpack(head)
+        # Written last: while perf still records it is zero, and all up to the end is data.
+        self._data = (data_at, data_size or None)
+        position = self._read_attrs(stream, attr_size, attrs_at, attrs_size)
+        if not data_size:
+            self.problems.append(
+                "it was not closed (perf was still recording, or was killed): "
+                "names of host and programs are missing"
+            )
+            return
+        self._read_features(stream, position, data_at + data_size, int.from_bytes(bits, "little"))
+
+    def _read_attrs(self, stream: BinaryIO, attr_size: int, at: int, size: int) -> int:
+        """The position of the stream afterwards. Ids lie before the attrs that point to them."""
+        if not 48 + _SECTION.size <= attr_size <= 4096 or size // attr_size > _MAX_ATTRS:
+            raise ParseError(
+                self._path, "offset 16", f"descriptions of events, not of {attr_size} bytes each",
+                todo="the file is damaged",
+            )  # fmt: skip
+        head_end = at + size
+        if head_end > MAX_SECTION_BYTES:
+            raise ParseError(
+                self._path, "offset 24", "descriptions of events near the start",
+                todo="the file is damaged, or not of perf record",
+            )  # fmt: skip
+        head = bytes(_HEADER.size) + _read(stream, head_end - _HEADER.size)
+        for begin in range(at, at + size - attr_size + 1, attr_size):
+            entry = head[begin : begin + attr_size]
+            if len(entry) < attr_size:
+                raise ParseError(
+                    self._path, f"offset {begin}", "a description of an event",
+                    todo="the file is cut off: copy it again",
+                )  # fmt: skip
+            ids_at, ids_size = _SECTION.unpack_from(entry, attr_size - _SECTION.size)
+            ids = head[ids_at : ids_at + ids_size] if ids_at + ids_size <= len(head) else b""
+            attr = attr_of(entry[: -_SECTION.size])
+            self.events.append(PerfEvent(attr_name(attr), attr, _ids(ids)))
+        return max(head_end, _HEADER.size)
+
+    def _read_features(self, stream: BinaryIO, position: int, at: int, bits: int) -> None:
+        numbers = [bit for bit in range(256) if bits >> bit & 1]
+        _skip(stream, at - position)
+        table = _read(stream, len(numbers) * _SECTION.size)
+        position = at + len(table)
+        if len(table) < len(numbers) * _SECTION.size:
+            return  # the data is cut off already, and says so itself
+        sections = [_SECTION.unpack_from(table, i * _SECTION.size) for i in range(len(numbers))]
+        # In the order they lie in: a compressed stream goes forward only.
+        for number, (begin, size) in sorted(zip(numbers, sections, strict=True), key=lambda s: s[1]):
+            if begin < position or size > MAX_SECTION_BYTES:
+                continue
+            _skip(stream, begin - position)
+            data = _read(stream, size)
+            position = begin + len(data)
+            try:
+                self.features.add(number, data)
+            except ValueError as error:
+                self.problems.append(str(error))
+        self._take_names()
+
+    def _learn(self, record: Special) -> bool:
+        """What a record of a pipe says; True where the events are others now."""
+        body = record.body
+        try:
+            if record.type == UserRecord.HEADER_ATTR:
+                attr = attr_of(body)
+                size = attr.size if 48 <= attr.size <= len(body) else 64
+                self.events.append(PerfEvent(attr_name(attr), attr, _ids(body[size:])))
+                return True
+            if record.type == UserRecord.HEADER_FEATURE:
+                (number,) = struct.unpack_from("<Q", body)
+                self.features.add(number, body[8:])
+                self._take_names()
+            elif record.type == UserRecord.HEADER_BUILD_ID:
+                header = struct.pack("<IHH", record.type, 0, 8 + len(body))
+                self.features.add_build_ids(header + body)
+            elif record.type == UserRecord.EVENT_UPDATE:
+                self._update(body)
+        except (ValueError, IndexError, struct.error):
+            self.problems.append(f"a record of type {record.type} is damaged")
+        return False
+
+    def _update(self, body: bytes) -> None:
+        kind, id_ = struct.unpack_from("<QQ", body)
+        if kind == _EVENT_UPDATE_NAME:
+            name = body[16:].split(b"\0", 1)[0].decode("utf-8", "replace")
+            self.events = [
+                PerfEvent(name, event.attr, event.ids) if id_ in event.ids else event
+                for event in self.events
+            ]
+
+    def _take_names(self) -> None:
+        """Events as `perf record` was told them, `cycles:ppp` and not a number."""
+        names = {id_: event.name for event in self.features.events for id_ in event.ids}
+        in_order = [event.name for event in self.features.events]
+        self.events = [
+            PerfEvent(
+                names.get(event.ids[0], event.name)
+                if event.ids
+                else (in_order[number] if len(in_order) == len(self.events) else event.name),
+                event.attr,
+                event.ids,
+            )
+            for number, event in enumerate(self.events)
+        ]
+
+
+def _ids(data: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size > 0 and (part := stream.read(min(size, _SKIP_BYTES))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _skip(stream: BinaryIO, size: int) -> None:
+    """Forward, with a seek where the stream can."""
+    if size > 0 and stream.seekable():
+        stream.seek(size, 1)
+        return
+    while size > 0 and (part := stream.read(min(size, _SKIP_BYTES))):
+        size -= len(part)

@@ -1,0 +1,1 @@
+"""The read-only HTTP API over a recording; the page will be served from here too."""

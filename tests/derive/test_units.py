@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import pytest
+
+from exhume.derive.units import of_containers, of_processes, of_units, worst_first
+from exhume.model.lifecycles import Lifecycle
+from tests.derive.lives import NS, T0, Row, compile_like, event, lived, process_events
+
+NOTHING = process_events([])
+
+
+def by_name(found: list[Lifecycle]) -> dict[str, Lifecycle]:
+    assert len({one.name for one in found}) == len(found)
+    return {one.name: one for one in found}
+
+
+def test_a_unit_that_systemd_restarts_every_ten_seconds_is_a_crash_loop() -> None:
+    events = []
+    for index in range(60):
+        at = 10.0 * index
+        events.append(event("unit-start", "ecs.service", at, sub_state="auto-restart"))
+        events.append(event("unit-failed", "ecs.service", at + 1.2, result="exit-code"))
+    (found,) = of_units(events, {"ecs.service": 59}, NOTHING, 600)
+    assert (found.kind, found.name, found.mark) == ("unit", "ecs.service", "crash loop")
+    assert (found.starts, found.restarts, found.starts_per_hour) == (60, 59, 360)
+    assert found.median_lifetime_seconds == pytest.approx(1.2)
+    assert found.success_percent_of_known_ends == 0
+    assert found.pace_seconds == pytest.approx(10)
+    assert found.last_start_wall_ns == T0 + 590 * NS
+
+
+def test_starts_between_two_looks_are_counted() -> None:
+    events = [event("unit-start", "a.service", 10.0 * i, count=5) for i in range(10)]
+    (found,) = of_units(events, {}, NOTHING, 100)
+    assert (found.starts, found.restarts) == (50, None)
+
+
+def test_the_exit_of_a_units_main_process_tells_its_life_where_nothing_failed() -> None:
+    rows: list[Row] = [(5.0, "exit", "job", "systemd", 1, 1, 3.0)]
+    found = of_units([event("unit-start", "job.service", 2.0, pid=77)], {},
+                     process_events(rows, [77]), 100)  # fmt: skip
+    assert found[0].median_lifetime_seconds == pytest.approx(3)
+    assert found[0].success_percent_of_known_ends == 100
+
+
+def test_a_container_removed_and_run_anew_shows_by_its_ids() -> None:
+    events = []
+    for index in range(30):
+        at, id_ = 10.0 * index, f"{index:064x}"
+        created = T0 + round((at - 2) * NS)
+        events.append(
+            event("container-start", "ecs-agent", at, id=id_, image="amazon/amazon-ecs-agent",
+                  created_wall_ns=created)
+        )  # fmt: skip
+        events.append(event("container-exit", "ecs-agent", at + 8, id=id_, text="gone"))
+    events.append(event("container-start", "db", 5.0, id="d" * 64, image="postgres"))
+    found = by_name(of_containers(events, {"ecs-agent": 0, "db": 0}, 300))
+    agent = found["ecs-agent"]
+    assert (agent.mark, agent.ids, agent.restarts, agent.starts) == ("crash loop", 30, 0, 30)
+    assert agent.detail == "amazon/amazon-ecs-agent"
+    assert agent.median_lifetime_seconds == pytest.approx(8)
+    assert agent.success_percent_of_known_ends is None
+    assert found["db"].mark == "healthy"
+
+
+def test_a_container_that_came_and_went_between_two_looks_lived_since_its_creation() -> None:
+    created = T0 + 2 * NS
+    events = [
+        event("container-start", "x", 9.0, id="a", created_wall_ns=created),
+        event("container-exit", "x", 9.0, id="a", created_wall_ns=created, exit_code=1),
+    ]
+    (found,) = of_containers(events, {}, 60)
+    assert found.median_lifetime_seconds == pytest.approx(7)
+    assert found.success_percent_of_known_ends == 0
+
+
+def test_a_bare_process_that_its_parent_restarts_is_a_loop() -> None:
+    rows: list[Row] = []
+    for index in range(40):
+        rows += lived(3.0 * index, "agent", "supervise", 99, 0.4)
+        rows += lived(3.0 * index + 0.5, "sleep", "supervise", 99, 2.4)
+    found = by_name(of_processes(process_events(rows), 120))
+    agent = found["agent"]
+    assert (agent.mark, agent.detail, agent.starts) == ("loop", "supervise", 40)
+    assert agent.median_lifetime_seconds == pytest.approx(0.4)
+    assert agent.pace_seconds == pytest.approx(3)
+    assert agent.success_percent_of_known_ends is None
+    assert found["sleep"].mark != "loop"
+
+
+def test_a_build_is_no_loop_but_many_short_jobs() -> None:
+    found = of_processes(process_events(compile_like()), 200)
+    assert {one.name: one.mark for one in found} == dict.fromkeys(
+        ("sh", "gcc", "cc1", "as"), "many short jobs"
+    )
+    assert all(one.pace_seconds is None for one in found)
+
+
+def test_a_script_at_work_is_no_loop() -> None:
+    rows: list[Row] = []
+    for index in range(100):
+        for step, name in enumerate(("mkdir", "head", "xxd", "touch", "rmdir")):
+            rows += lived(1.0 * index + step / 10, name, "leak.sh", 42, 0.01)
+    found = of_processes(process_events(rows), 100)
+    assert {one.mark for one in found} == {"many short jobs"}
+
+
+def test_a_loop_stands_out_among_others_of_its_name() -> None:
+    rows = compile_like(100)
+    for index in range(30):
+        rows += lived(4.0 * index, "sh", "watchdog", 7, 0.2)
+        rows += lived(2.5 * index, "sh", "cron", 8000 + index, 0.2)
+    found = {(one.name, one.detail): one.mark for one in of_processes(process_events(rows), 120)}
+    assert found["sh", "watchdog"] == "loop"
+    assert found["sh", "cron"] == "many short jobs"
+
+
+def test_what_is_folded_in_a_storm_still_counts() -> None:
+    rows: list[Row] = [
+        (float(second), "exec", "true", "python", 5, 60, float("nan")) for second in range(20)
+    ]
+    rows += [(second + 0.5, "exit", "true", "python", 5, 60, 0.002) for second in range(20)]
+    (found,) = of_processes(process_events(rows), 20)
+    assert (found.starts, found.mark) == (1200, "many short jobs")
+    assert found.median_lifetime_seconds == pytest.approx(0.002)
+
+
+def test_nothing_gives_nothing() -> None:
+    assert of_processes(NOTHING, 0) == []
+    assert of_units([], {}, NOTHING, 0) == []
+    assert of_containers([], {}, 0) == []
+
+
+def test_a_process_without_a_known_parent_is_listed_without_one() -> None:
+    (found,) = of_processes(process_events([(0.0, "exec", "x", "", -1, 1, float("nan"))]), 10)
+    assert (found.name, found.detail, found.mark) == ("x", "", "healthy")
+
+
+def test_the_worst_come_first() -> None:
+    events = [event("unit-start", "calm.service", 1.0)]
+    events += [event("unit-start", "slow.service", 100.0 * i, sub_state="auto-restart")
+               for i in range(6)]  # fmt: skip
+    events += [event("unit-start", "fast.service", 10.0 * i, sub_state="auto-restart")
+               for i in range(6)]  # fmt: skip
+    ranked = worst_first(of_units(events, {}, NOTHING, 600))
+    assert [one.mark for one in ranked] == ["crash loop", "crash loop", "healthy"]
+    assert ranked[-1].name == "calm.service"
