@@ -19,7 +19,7 @@ MINUTES = 20
 SECONDS = MINUTES * 60
 STARTS = SECONDS // 10
 ZOMBIES_BEFORE = 60_000
-BURST_AT = 600
+BURST_AT = 700
 """Seconds after the start; six seconds of core 3, and the reset at its end."""
 START_WALL = T0 // SECOND
 RESET_TEXT = (
@@ -117,7 +117,7 @@ def _blocks(first: int, seconds: int) -> list[Block]:
         block("container.total", 10, node, lambda t, _: 12),
         block("container.restarts", 10, ("ecs-agent",), lambda t, _: 0),
         block("nic.stat", 10, ("eth0 tx_timeout", "eth0 device_reset"),
-              lambda t, column: (t // 10 if t < BURST_AT else t // 10 - 60) if column == 0
+              lambda t, column: (t // 10 if t < BURST_AT else t // 10 - 70) if column == 0
               else int(t > BURST_AT)),
         block("process.user", 1, ("50 trainer",), lambda t, _: t * 99 if t % 7 else MISSING),
     ]  # fmt: skip
@@ -127,7 +127,13 @@ def _event(second: float, kind: str, subject: str, text: str = "", **more: objec
     known = {name: more.pop(name, None) for name in ("core", "pid")}
     count = more.pop("count", 1)
     return Event(
-        START + round(second * SECOND), kind, subject, text, count=count, fields=more, **known  # type: ignore[arg-type]
+        START + round(second * SECOND),
+        kind,
+        subject,
+        text,
+        count=count,
+        fields=more,
+        **known,  # type: ignore[arg-type]
     )
 
 

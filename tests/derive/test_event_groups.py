@@ -41,7 +41,11 @@ def test_harm_outweighs_what_may_explain_it() -> None:
     assert severity(event("kernel-log", "eth0", 1, **RESET)) == HARM
     assert severity(event("job-log", "trainer", 1)) == HARM
     assert 0 < severity(event("unit-failed", "a.service", 1)) < HARM
-    assert 0 < severity(event("kernel-log", "x", 1, signature="conntrack", **{"class": "limit"})) < HARM
+    assert (
+        0
+        < severity(event("kernel-log", "x", 1, signature="conntrack", **{"class": "limit"}))
+        < HARM
+    )
     assert severity(event("kernel-log", "", 1, text="just a warning")) == 0
     assert severity(event("kernel-log", "", 1, signature="drop_caches", **{"class": "info"})) == 0
     assert severity(event("exec", "sh", 1)) == 0

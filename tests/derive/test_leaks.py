@@ -31,7 +31,9 @@ def test_a_unit_owns_the_cgroups_of_its_name() -> None:
 
 def test_a_folded_name_fits_the_unit_it_was_folded_from() -> None:
     numbered = replace(UNIT, name="worker@12.service")
-    (found,) = with_leaks([numbered], [MemcgName("/s/worker@*.service", 60, 60, 30)], (), None, None)
+    (found,) = with_leaks(
+        [numbered], [MemcgName("/s/worker@*.service", 60, 60, 30)], (), None, None
+    )
     assert found.zombies_per_start == pytest.approx(0.5)
     assert found.memory_bytes_per_start is None
 

@@ -78,6 +78,8 @@ def test_memory_is_measured_where_the_count_moved_enough() -> None:
     still = series([1000 + minute % 3 for minute in range(60)])
     assert zombies.bytes_per_zombie(still, (percpu, slab), None) is None
     assert zombies.bytes_per_zombie(counts, (percpu, None), None) is None
+    wild = series([50_000_000 + 9_000_000 * (minute % 7) for minute in range(60)])
+    assert zombies.bytes_per_zombie(counts, (wild,), None) is None
     falling = series([600_000_000 - 3_250_000 * minute for minute in range(60)])
     assert zombies.bytes_per_zombie(counts, (falling,), None) is None
 

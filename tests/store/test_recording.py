@@ -236,3 +236,28 @@ def test_a_window_of_no_length_answers_with_nothing() -> None:
     nothing = Window(T0 + SECOND, T0 + SECOND)
     assert flame(recording, nothing).samples == 0
     assert top(recording, nothing).processes == ()
+
+
+def test_a_segment_closed_again_is_read_anew(tmp_path: Path) -> None:
+    write_segment(tmp_path, later(0, samples=10))
+    recording = Recording.open(tmp_path)
+    assert flame(recording, at(0, 10)).samples == 10
+    write_segment(tmp_path, later(0, samples=20))
+    recording.refresh()
+    assert flame(recording, at(0, 5)).samples == 20
+    assert recording.problems(at(0, 10)) == ()
+
+
+def test_one_core_of_many_is_read_without_the_others(tmp_path: Path) -> None:
+    data = busy_node()
+    write_segment(tmp_path, data)
+    whole, one = Recording.open(tmp_path), Recording.open(tmp_path)
+    assert flame(whole, at(60, 5)).samples > 0  # reads all cores
+    flame(one, at(60, 5), Filter(cores=(2,)))
+    assert one._cache.held_bytes < whole._cache.held_bytes
+    for core in range(4):
+        some, same = (flame(r, at(60, 20), Filter(cores=(core,))) for r in (whole, one))
+        assert some.total_ns.tolist() == same.total_ns.tolist()
+        assert some.frames == same.frames
+    both = flame(one, at(0, 130), Filter(cores=(0, 3)))
+    assert both.samples == int(np.isin(data.samples.core, (0, 3)).sum())

@@ -98,7 +98,8 @@ def ask(recording: Recording, window: Window, kinds: tuple[str, ...] = KINDS) ->
     ]
     per_zombie = memcgs.bytes_per_zombie(zombies, memory, boot)
     found = leaks.with_leaks(found, names, times, _gained_zombies(zombies, boot), per_zombie)
-    found = leaks.with_core_time(found, times, leaks.container_ids(events))
+    ids = leaks.container_ids(events)
+    found = units.told_once(leaks.with_core_time(found, times, ids), times, ids)
     return UnitsAnswer(
         window=window,
         recorded_seconds=seconds,

@@ -23,7 +23,7 @@ from exhume.derive.loops import (
 )
 from exhume.model.answers import EventAnswer
 from exhume.model.arrays import I64
-from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents
+from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents, ProcessTime
 
 HOUR_SECONDS = 3600.0
 _LOOKS = 5
@@ -108,6 +108,19 @@ def of_processes(lives: ProcessEvents, seconds: float) -> list[Lifecycle]:
         if rest.starts:
             found.append(_lifecycle("process", name, detail, mark_jobs(rest), rest, seconds))
     return found
+
+
+def told_once(
+    lifecycles: Iterable[Lifecycle], times: Iterable[ProcessTime], ids: Mapping[str, frozenset[str]]
+) -> list[Lifecycle]:
+    """Without the programs of units and containers that loop: those are told as such."""
+    found = list(lifecycles)
+    looping = {one.name for one in found if one.mark == "crash loop"}
+    containers = {id_ for label, own in ids.items() if label in looping for id_ in own}
+    inside = {
+        time.comm for time in times if time.unit in looping or time.container_id in containers
+    }
+    return [one for one in found if one.kind != "process" or one.name not in inside]
 
 
 def worst_first(lifecycles: Iterable[Lifecycle]) -> tuple[Lifecycle, ...]:

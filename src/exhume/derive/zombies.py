@@ -26,9 +26,8 @@ WALKS_SECONDS = (1.0, 5.0)
 _MOST_POINTS = 400
 _LEAST_READINGS = 3
 _LEAST_SPAN_NS = 60 * 1_000_000_000
-# With less movement than this the memory of zombies drowns in that of everything else.
 _LEAST_MOVED = 50
-_LEAST_MOVED_RATIO = 0.02
+"""With less movement the memory of zombies drowns in that of everything else."""
 _KERNEL = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -73,7 +72,10 @@ def slope(wall_ns: I64, values: F64) -> Slope | None:
 def bytes_per_zombie(
     zombies: SeriesAnswer | None, memory: Sequence[SeriesAnswer | None], boot: Window | None
 ) -> float | None:
-    """What the kernel's memory gained with each; None where the count hardly moved."""
+    """What the kernel's memory gained with each.
+
+    None where the count hardly moved, or the memory did not follow it.
+    """
     wall, counts = known(zombies)
     if boot is not None:
         here = (wall >= boot.start_ns) & (wall < boot.end_ns)
@@ -81,7 +83,7 @@ def bytes_per_zombie(
     if not len(counts):
         return None
     moved = int(counts.max() - counts.min())
-    if moved < max(_LEAST_MOVED, _LEAST_MOVED_RATIO * int(counts.max())):
+    if moved < _LEAST_MOVED:
         return None
     total = np.zeros(len(wall))
     for part in memory:
@@ -94,8 +96,8 @@ def bytes_per_zombie(
     step = (counts[second] - counts[first]).astype(np.float64)
     far = np.abs(step) >= moved / 2
     slopes = (total[second] - total[first])[far] / step[far]
-    middle = float(np.median(slopes)) if len(slopes) else 0.0
-    return middle if middle > 0 else None
+    low, middle, high = np.percentile(slopes, (25, 50, 75))
+    return float(middle) if middle > 0 and high - low <= middle else None
 
 
 def parents(

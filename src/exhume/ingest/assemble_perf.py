@@ -31,7 +31,7 @@ from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.perf.symbols.kallsyms import BPF
 
 _DUMMY = "dummy"
-_NO_TIMES = "its samples have no times: they are laid out one after the other, in the file's order"
+NO_TIMES = "its samples have no times: they are laid out one after the other, in the file's order"
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
@@ -49,7 +49,7 @@ class PerfAssembler:
     def __init__(self, source: Source, context: Context, event: str) -> None:
         self._source = source
         self._context = context
-        self._data = PerfData(source.open, str(source.path))
+        self._data = PerfData(lambda: source.open(context.progress), str(source.path))
         self._wanted = event
         self._rows = RowWriter(context.folder / "rows")
         self._sketch = Sketch()
@@ -240,7 +240,7 @@ class PerfAssembler:
             problems.append(f"the kernel dropped {lost} records while it was recorded")
         notes = [self._kernel.how] if self._kernel.how else []
         if self._timeless:
-            notes.append(_NO_TIMES)
+            notes.append(NO_TIMES)
         return Facts(
             samples=sum(self._counts.values()),
             idle=self._idle,

@@ -26,6 +26,8 @@ _NAME = re.compile(
     r"(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)[-_T.](\d\d)[-:.]?(\d\d)[-:.]?(\d\d)(Z?)(?![0-9])"
 )
 _HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
+_BOTH_READ = "both clocks were recorded"
+WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
 _CAPTURED = "%a %b %d %H:%M:%S %Y"
 
 
@@ -39,29 +41,34 @@ class ClockHints:
     def of_perf_data(
         self, path: Path, data: PerfData, first_ns: int | None, last_ns: int | None
     ) -> Claim | None:
+        if self.offset_ns is not None:
+            return self._told(self.offset_ns)
         if data.clock_id == CLOCK_REALTIME:
-            return Claim(0, Trust.MEASURED, "its times are wall times")
-        clock = data.features.clock
-        if clock is not None and self.offset_ns is None:
-            offset = clock.wall_ns - clock.clock_ns
-            return Claim(offset, Trust.MEASURED, "both clocks were recorded")
+            return WALL_TIMES
+        if (clock := data.features.clock) is not None:
+            return Claim(clock.wall_ns - clock.clock_ns, Trust.MEASURED, _BOTH_READ)
         return self._of_file(path, first_ns, last_ns, "")
 
     def of_script(
         self, path: Path, header: ScriptHeader, first_ns: int | None, last_ns: int | None
     ) -> Claim | None:
+        if self.offset_ns is not None:
+            return self._told(self.offset_ns)
         if header.clock == "realtime":
-            return Claim(0, Trust.MEASURED, "its times are wall times")
-        if header.reference is not None and self.offset_ns is None:
+            return WALL_TIMES
+        if header.reference is not None:
             wall, clock = header.reference
-            return Claim(wall - clock, Trust.MEASURED, "both clocks were recorded")
+            return Claim(wall - clock, Trust.MEASURED, _BOTH_READ)
         return self._of_file(path, first_ns, last_ns, header.captured)
 
+    @staticmethod
+    def _told(offset_ns: int) -> Claim:
+        return Claim(offset_ns, Trust.TOLD, f"--offset {offset_ns / NS:.9g}")
+
+    @staticmethod
     def _of_file(
-        self, path: Path, first_ns: int | None, last_ns: int | None, captured: str
+        path: Path, first_ns: int | None, last_ns: int | None, captured: str
     ) -> Claim | None:
-        if self.offset_ns is not None:
-            return Claim(self.offset_ns, Trust.TOLD, f"--offset {self.offset_ns / NS:g}")
         if first_ns is None or last_ns is None:
             return None
         started = name_time_ns(path.name)
@@ -92,7 +99,7 @@ def settle(node: str, kind: ClockKind, claim: Claim | None, anchors: list[Anchor
     microsecond even where the wall time is a second off.
     """
     if kind == ClockKind.WALL:
-        return Claim(0, Trust.MEASURED, "wall times")
+        return WALL_TIMES
     if kind == ClockKind.KERNEL_LOG:
         known = [anchor for anchor in anchors if anchor.node == node and anchor.kind == kind]
         for anchor in sorted(known, key=lambda a: -a.claim.trust):

@@ -174,7 +174,9 @@ def _version_1(rows: RecordColumns) -> tuple[Mappings, dict[int, FileIdentity], 
     return kept, files, kernel
 
 
-def _gather(rows: RecordColumns, start: I64, count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+def _gather(
+    rows: RecordColumns, start: I64, count: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     found: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = rows.buffer[
         start[:, None] + np.arange(count)
     ]

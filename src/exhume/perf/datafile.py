@@ -1,7 +1,7 @@
 """perf.data, as a file or as a pipe was written to one: its header, its events, its records.
 
-    file: "PERFILE2" size attr_size {attrs} {data} {event_types} features[256 bits]
-    pipe: "PERFILE2" 16, then records; events and features come as records too
+file: "PERFILE2" size attr_size {attrs} {data} {event_types} features[256 bits]
+pipe: "PERFILE2" 16, then records; events and features come as records too
 """
 
 from __future__ import annotations
@@ -166,7 +166,9 @@ class PerfData:
             return  # the data is cut off already, and says so itself
         sections = [_SECTION.unpack_from(table, i * _SECTION.size) for i in range(len(numbers))]
         # In the order they lie in: a compressed stream goes forward only.
-        for number, (begin, size) in sorted(zip(numbers, sections, strict=True), key=lambda s: s[1]):
+        for number, (begin, size) in sorted(
+            zip(numbers, sections, strict=True), key=lambda s: s[1]
+        ):
             if begin < position or size > MAX_SECTION_BYTES:
                 continue
             _skip(stream, begin - position)

@@ -103,7 +103,9 @@ def _epoch(held: list[_Held], limit_ns: int) -> Epoch:
     with_samples = [part for part in parts if len(part.samples)]
     counts = np.concatenate([np.empty(0, np.int64), *(p.word_count for p in with_samples)])
     bases = np.cumsum([0, *(len(p.word_count) for p in with_samples)])
-    stacks = [p.samples.stack.astype(np.int64) + b for p, b in zip(with_samples, bases, strict=False)]
+    stacks = [
+        p.samples.stack.astype(np.int64) + b for p, b in zip(with_samples, bases, strict=False)
+    ]
     return Epoch(
         samples=concat([p.samples for p in with_samples], NO_SAMPLES),
         stack=np.concatenate([np.empty(0, np.int64), *stacks]),

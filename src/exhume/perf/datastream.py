@@ -126,7 +126,9 @@ class RecordStream:
         held = self._end - self._begin
         if held < _HEADER_BYTES:
             if held:
-                self.problems.append(f"offset {self.offset}: the file ends in the middle of a record")
+                self.problems.append(
+                    f"offset {self.offset}: the file ends in the middle of a record"
+                )
             return None
         type_, _, size = struct.unpack_from("<IHH", self._buffer, self._begin)
         if self._buffer[self._begin : self._begin + len(_CHATTER)].tobytes() == _CHATTER:
@@ -140,7 +142,9 @@ class RecordStream:
         if held < size:
             self._fill()
             if self._end - self._begin < size:
-                self.problems.append(f"offset {self.offset}: the file ends in the middle of a record")
+                self.problems.append(
+                    f"offset {self.offset}: the file ends in the middle of a record"
+                )
                 return None
         return type_, size
 

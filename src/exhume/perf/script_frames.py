@@ -1,9 +1,9 @@
 """The lines of a stack in perf-script text → frames.
 
-    ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])
-              57ac3 [unknown] (/bin/trainer)
-       7f89cc45c5c3 Ljava/io/A;::flush->Ljava/io/B;::write+0x3 (/tmp/perf-10488.map)
-             401b97 outer (inlined)
+ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])
+          57ac3 [unknown] (/bin/trainer)
+   7f89cc45c5c3 Ljava/io/A;::flush->Ljava/io/B;::write+0x3 (/tmp/perf-10488.map)
+         401b97 outer (inlined)
 """
 
 from __future__ import annotations

@@ -344,14 +344,13 @@ class Recorder:
         return SampleColumns(*(getattr(samples, name)[keep] for name in SampleColumns.__slots__))
 
     def _new_cgroups(self, drained: Drained, samples: SampleColumns) -> dict[int, str]:
-        """Processes that were sampled and of which we do not know yet where they belong."""
+        """Where processes belong that were sampled or started a program, if not yet known."""
         started = drained.comms.pid[drained.comms.is_exec].tolist()
-        self._cgroup_known.difference_update(started, drained.exits.pid.tolist())
-        fresh = [
-            pid
-            for pid in np.unique(samples.pid).tolist()
-            if pid > 0 and pid not in self._cgroup_known
-        ]
+        gone = drained.exits.pid.tolist()
+        self._cgroup_known.difference_update(started, gone)
+        ended = set(gone)
+        seen = dict.fromkeys((*np.unique(samples.pid).tolist(), *started))
+        fresh = [p for p in seen if p > 0 and p not in self._cgroup_known and p not in ended]
         found = {}
         for pid in fresh[:CGROUP_READS_A_TICK]:
             path = read_cgroup(self._host, pid)

@@ -38,6 +38,7 @@ from exhume.sources import (
 from exhume.sources.log_files import LogFollower
 
 SECOND_NS = 1_000_000_000
+ROLL_CALL_NS = 600 * SECOND_NS
 JOB_LOG_KEEP_LEVEL = -1
 """Of a job's log only what a signature knows; its other lines are not ours to keep."""
 
@@ -223,16 +224,20 @@ def _units(host: Host) -> Collect:
 def _containers(host: Host) -> Collect:
     reader = containers.ContainerReader(host)
     before: dict[str, Container] = {}
-    is_first = True
+    next_roll_call = 0
 
     def collect() -> Collected | None:
-        nonlocal is_first
+        nonlocal next_roll_call
         found = reader.read()
         if found is None:
             return None
+        now = host.clock.monotonic_ns()
         # What is there at the first look did not start now.
-        events = () if is_first else containers.events(before, found, host.clock.monotonic_ns())
-        is_first = False
+        events = containers.events(before, found, now) if next_roll_call else ()
+        if now >= next_roll_call:
+            # Each segment must be able to put names to container ids by itself.
+            events += containers.roll_call(found, now)
+            next_roll_call = now + ROLL_CALL_NS
         before.clear()
         before.update((one.id, one) for one in found)
         return Collected(containers.readings(found), events, reader.problem)

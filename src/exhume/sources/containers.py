@@ -17,6 +17,8 @@ from exhume.model.event import Event
 from exhume.model.reading import Reading
 from exhume.sources import cri, docker
 
+MAX_ROLL_CALL = 500
+
 
 @dataclass(slots=True)
 class ContainerReader:
@@ -61,6 +63,11 @@ def events(
         if identity not in present and old.state not in ("exited", "dead"):
             found.append(_event("container-exit", old, time_ns, "gone"))
     return tuple(found)
+
+
+def roll_call(containers: tuple[Container, ...], time_ns: int) -> tuple[Event, ...]:
+    """Who is there: it puts names to ids of containers that started before anybody looked."""
+    return tuple(_event("container-seen", one, time_ns) for one in containers[:MAX_ROLL_CALL])
 
 
 def readings(containers: tuple[Container, ...]) -> tuple[Reading, ...]:

@@ -184,8 +184,10 @@ class Assembler:
             scanned=concat(parents, NOTHING_SAID),
         )
         self._history.learn(side)
-        self._events += exec_events(self._history, concat([t.comms for t in ticks], NO_COMMS))
-        self._events += exit_events(self._history, side.exits)
+        paths = self._cgroups.paths
+        comms = concat([t.comms for t in ticks], NO_COMMS)
+        self._events += exec_events(self._history, comms, paths)
+        self._events += exit_events(self._history, side.exits, paths)
 
     def _name(self, ticks: list[Tick]) -> None:
         if not ticks:

@@ -23,6 +23,8 @@ class CheckedFiles:
 
     def __init__(self, path: Path, meta: Meta, cache: Cache) -> None:
         self.path = path
+        self.key = f"{path}:{path.stat().st_ino}"
+        """For the cache: a segment closed again after a crash has the same path, but is another."""
         self.meta = meta
         self.cache = cache
         self.problems: dict[str, str] = {}
@@ -31,16 +33,16 @@ class CheckedFiles:
     def table(
         self, name: str, columns: tuple[ColumnType, ...], row_groups: list[int] | None = None
     ) -> dict[str, Any]:
-        data = self.bytes(name)
+        data = self.data(name)
         try:
             return read_table(data, columns, row_groups)
         except UNDECODABLE as error:
             raise self.damaged(name, f"a table of {layout.META}'s kind ({error})") from error
 
-    def bytes(self, name: str) -> bytes:
+    def data(self, name: str) -> bytes:
         if name not in _KEPT:
             return self._read(name)
-        return self.cache.get((self.path, name), lambda: self._read(name), len)
+        return self.cache.get((self.key, name), lambda: self._read(name), len)
 
     def verify(self) -> dict[str, str]:
         """Read every file once, from the disk."""

@@ -94,6 +94,9 @@ class MemorySegment:
     def tree(self) -> TreeIndex:
         return self._tree
 
+    def stack_counts(self) -> I64:
+        return np.bincount(self.data.samples.stack, minlength=len(self.data.tree.parent))
+
     def threads(self) -> ThreadIndex:
         return self._threads
 

@@ -71,7 +71,11 @@ class Recording:
         # the other way round it would be missed.
         heads = self._head_reader(self.root) if self._head_reader else []
         names = _names(layout.segments_path(self.root))
-        known = {name: self._segments[name] for name in names if name in self._segments}
+        known = {
+            name: self._segments[name]
+            for name in names
+            if name in self._segments and self._segments[name].is_current()
+        }
         self._unreadable = []
         for index, name in enumerate(names):
             if name not in known:

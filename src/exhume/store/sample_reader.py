@@ -19,7 +19,7 @@ def sample_columns(files: CheckedFiles, cores: Collection[int]) -> SampleColumns
     counts = files.meta.core_samples
     few = tuple((core, count) for core, count in counts if core in cores)
     is_few = bool(cores) and 2 * sum(count for _, count in few) < files.meta.samples
-    if is_few and (files.path, "samples", "time", ()) not in files.cache:
+    if is_few and (files.key, "samples", "time", ()) not in files.cache:
         counts = few
     chosen = tuple(core for core, _ in counts)
     read = () if counts is files.meta.core_samples else chosen
@@ -36,7 +36,7 @@ def sample_columns(files: CheckedFiles, cores: Collection[int]) -> SampleColumns
 def _cached(files: CheckedFiles, name: str, cores: tuple[int, ...]) -> I32:
     """Each column by itself: a question seldom needs all."""
     return files.cache.get(
-        (files.path, "samples", name, cores),
+        (files.key, "samples", name, cores),
         lambda: _read(files, name, cores),
         lambda found: found.nbytes,
     )
@@ -61,7 +61,7 @@ def _read(files: CheckedFiles, name: str, cores: tuple[int, ...]) -> I32:
 def _read_cores(files: CheckedFiles, column: ColumnType, cores: tuple[int, ...]) -> I32:
     """Only the row groups that hold these cores: samples are ordered by core."""
     try:
-        lengths = row_group_rows(files.bytes(layout.SAMPLES))
+        lengths = row_group_rows(files.data(layout.SAMPLES))
     except UNDECODABLE as error:
         raise files.damaged(layout.SAMPLES, f"a table ({error})") from error
     starts = np.cumsum([0, *lengths])
@@ -83,7 +83,7 @@ def _read_cores(files: CheckedFiles, column: ColumnType, cores: tuple[int, ...])
 def _nodes(files: CheckedFiles) -> I32:
     """Samples hold the rank of their stack, which the counts in stacks.parquet give."""
     return files.cache.get(
-        (files.path, "nodes"),
+        (files.key, "nodes"),
         lambda: nodes_by_rank(files.table(layout.STACKS, tables.STACKS[3:])["samples"]),
         lambda found: found.nbytes,
     )

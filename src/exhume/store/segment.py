@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from exhume.model.arrays import I64
 from exhume.model.clock import ClockMap
 from exhume.model.event import Event
 from exhume.model.sample import Stretch, Threads
@@ -41,6 +42,13 @@ class Segment:
         self.window: Window = wall_window(self.meta.clock, self.meta.start_ns, self.meta.end_ns)
         self._cache = Cache() if cache is None else cache
         self._files = CheckedFiles(path, self.meta, self._cache)
+
+    def is_current(self) -> bool:
+        """Is it still this one that lies there?"""
+        try:
+            return self._files.key == f"{self.path}:{self.path.stat().st_ino}"
+        except FileNotFoundError:
+            return False
 
     @property
     def name(self) -> str:
@@ -87,10 +95,18 @@ class Segment:
         return sample_columns(self._files, cores)
 
     def tree(self) -> TreeIndex:
-        return self._cache.get((self.path, "tree"), self._tree, lambda tree: tree.nbytes)
+        return self._cache.get((self._files.key, "tree"), self._tree, lambda tree: tree.nbytes)
+
+    def stack_counts(self) -> I64:
+        counts: I64 = self._files.table(layout.STACKS, tables.STACKS[3:])["samples"].astype(
+            np.int64
+        )
+        return counts
 
     def threads(self) -> ThreadIndex:
-        return self._cache.get((self.path, "threads"), self._threads, lambda index: index.nbytes)
+        return self._cache.get(
+            (self._files.key, "threads"), self._threads, lambda index: index.nbytes
+        )
 
     def fields(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(block.field for block in self.meta.blocks))
@@ -99,25 +115,31 @@ class Segment:
         if field not in self.fields():
             return ()
         return self._cache.get(
-            (self.path, "blocks", field),
+            (self._files.key, "blocks", field),
             lambda: self._blocks(field),
             lambda blocks: sum(block.values.nbytes for block in blocks),
         )
 
     def events(self) -> tuple[Event, ...]:
-        return self._cache.get((self.path, "events"), self._events, lambda found: 300 * len(found))
+        return self._cache.get(
+            (self._files.key, "events"), self._events, lambda found: 300 * len(found)
+        )
 
     def core_seconds(self) -> CoreSeconds | None:
-        return self._cache.get((self.path, "cores"), self._core_seconds, _core_seconds_size)
+        return self._cache.get((self._files.key, "cores"), self._core_seconds, _core_seconds_size)
 
     def process_seconds(self) -> ProcessSeconds:
         return self._cache.get(
-            (self.path, "processes"), self._process_seconds, lambda rows: 18 * len(rows.second)
+            (self._files.key, "processes"),
+            self._process_seconds,
+            lambda rows: 18 * len(rows.second),
         )
 
     def frame_minutes(self) -> FrameMinutes:
         return self._cache.get(
-            (self.path, "frames_minute"), self._frame_minutes, lambda rows: 20 * len(rows.minute)
+            (self._files.key, "frames_minute"),
+            self._frame_minutes,
+            lambda rows: 20 * len(rows.minute),
         )
 
     def _tree(self) -> TreeIndex:

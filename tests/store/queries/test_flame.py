@@ -11,9 +11,10 @@ from exhume.model.segment import SegmentData
 from exhume.model.stack import Frame, Mode
 from exhume.model.window import Window
 from exhume.store.memory import MemorySegment
-from exhume.store.queries import flame
+from exhume.store.queries import flame, merge_trees
 from exhume.store.queries.who import stack_of
 from exhume.store.recording import Recording
+from exhume.store.writer import write_segment
 from tests.store.make import SECOND, START, at, busy_node, by_hand
 
 PERIOD = round(1e9 / 97)
@@ -109,3 +110,13 @@ def test_thin_branches_are_cut_and_accounted_for() -> None:
     assert [frame.name for frame in tree.frames] == ["", "app", "hot"]
     assert tree.pruned_ns == 20_000_000
     assert tree.total_ns.tolist() == [1_000_000_000, 1_000_000_000, 980_000_000]
+
+
+@pytest.mark.parametrize("wanted", [Filter(), Filter(modes=("system",)), Filter(comms=("raylet",))])
+def test_a_whole_segment_counts_the_same_as_its_samples(tmp_path: Path, wanted: Filter) -> None:
+    write_segment(tmp_path, busy_node())
+    disk = Recording.open(tmp_path)
+    everything = flame(disk, at(-5, 200), wanted)
+    halves = [flame(disk, at(-5, 70), wanted), flame(disk, at(65, 130), wanted)]
+    assert by_path(everything) == by_path(merge_trees(halves))
+    assert everything.samples == sum(tree.samples for tree in halves)

@@ -99,8 +99,10 @@ def _cores(cores: Sequence[NetCore], look: Look, *, everything: bool) -> list[Te
     shown = sorted(cores, key=notable)
     shown = shown if everything else shown[:_CORES_SHOWN]
     columns = [
-        *map(Column, ("core", "its mean", "worst second", "queues", "interrupts/s", "NET_RX/s")),
-        *map(Column, ("packets/s", "squeezed", "dropped")),
+        *map(Column, ("core", "its mean", "worst second", "NET_RX/s", "packets/s", "squeezed")),
+        Column("dropped"),
+        Column("queues", optional=True),
+        Column("interrupts/s", optional=True),
     ]
     rows = [_core_row(one) for one in sorted(shown, key=lambda one: one.core)]
     title = "cores: work for the network; squeezed and dropped in the whole window"
@@ -118,12 +120,12 @@ def _core_row(one: NetCore) -> list[Text]:
         Text(str(one.core), _BOLD),
         Text(percent(one.mean_percent_of_core)),
         Text(worst, _hot(one.worst_percent_of_core)),
-        Text(str(one.queues) if one.queues else "", _DIM),
-        Text(number(one.device_interrupts_per_second)),
         Text(number(one.net_rx_per_second)),
         Text(number(one.packets_per_second)),
         Text(squeezed, _WARN if one.squeezed else _DIM),
         Text(dropped, _BAD if one.dropped else _DIM),
+        Text(str(one.queues) if one.queues else ""),
+        Text(number(one.device_interrupts_per_second), _DIM),
     ]
 
 
@@ -132,7 +134,7 @@ def _threads(
 ) -> list[Text]:
     shown = threads if everything else threads[:_THREADS_SHOWN]
     columns = [
-        *map(Column, ("waited", "at most", "at", "ran")),
+        *map(Column, ("waited", "worst second", "at", "ran")),
         Column("thread", right=False, least=12),
     ]
     rows = [
@@ -146,7 +148,7 @@ def _threads(
         ]
         for one in shown
     ]  # fmt: skip
-    title = "threads that serve the network: ready and not run, in all and in one second at most"
+    title = "threads that serve the network: how long each was ready and not run"
     return table(title, columns, rows, look.width)
 
 

@@ -8,7 +8,7 @@ from rich.style import Style
 from rich.text import Text
 
 from exhume.cli.common import Look
-from exhume.cli.figures import NS, count, duration
+from exhume.cli.figures import NS, duration
 from exhume.cli.render.amounts import amount, short_unit
 from exhume.cli.render.axis import axis
 from exhume.cli.render.spark import spark
@@ -19,21 +19,23 @@ from exhume.model.evidence import InstanceSeries, SeriesReport
 
 _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
-_RESET = Style(color="yellow", bold=True)
-_HEADINGS = ("least", "mean", "most", "last")
+_STYLES = {"most": _BOLD, "resets": Style(color="yellow", bold=True)}
+_HEADINGS = ("least", "mean", "most", "last", "resets")
 _LEAST_SPARK = 20
 _LEAST_NAME = 8
 
 
 def render(answer: SeriesReport, view: Viewpoint, look: Look) -> RenderableType:
-    lines = [*_title(answer, view), Text()]
+    title = [*_title(answer, view), Text()]
     if not answer.series:
         text = f"{answer.field.id} was not recorded in this window."
-        return Group(*lines, Text(text), *_notes(answer))
+        return Group(*title, Text(text), *_notes(answer))
+    lines: list[Text] = []
+    headings = _HEADINGS if any(one.resets for one in answer.series) else _HEADINGS[:-1]
     figures = [_figures(one, answer.unit) for one in answer.series]
     widths = [
         max(len(heading), *(len(row[column]) for row in figures))
-        for column, heading in enumerate(_HEADINGS)
+        for column, heading in enumerate(headings)
     ]
     names = [printable(one.instance) for one in answer.series]
     room = look.width - sum(widths) - 2 * len(widths) - 2
@@ -41,21 +43,19 @@ def render(answer: SeriesReport, view: Viewpoint, look: Look) -> RenderableType:
     plot = max(_LEAST_SPARK, room - name_width) if name_width else max(_LEAST_SPARK, room + 1)
     lead = name_width + 1 if name_width else 0
     heading = Text(" " * (lead + plot), _DIM)
-    for width, word in zip(widths, _HEADINGS, strict=True):
+    for width, word in zip(widths, headings, strict=True):
         heading.append(f"  {word:>{width}}", _DIM)
     lines.append(heading)
     for name, one, row in zip(names, answer.series, figures, strict=True):
         line = Text(_fitted(name, name_width) + " " if lead else "")
         line.append_text(_spark(one, answer, look, plot))
-        for width, cell, word in zip(widths, row, _HEADINGS, strict=True):
-            line.append(f"  {cell:>{width}}", _BOLD if word == "most" else Style())
-        if one.resets:
-            line.append(f"  {count(one.resets, 'reset')}", _RESET)
+        for width, cell, word in zip(widths, row, headings, strict=False):
+            line.append(f"  {cell:>{width}}", _STYLES.get(word, Style()))
         lines.append(line)
     lines += [Text(" " * lead).append_text(part) for part in axis(answer.window, plot, view)]
     for line in lines:
         line.no_wrap, line.overflow = True, "crop"
-    return Group(*lines, *_notes(answer))
+    return Group(*title, *lines, *_notes(answer))
 
 
 def _title(answer: SeriesReport, view: Viewpoint) -> list[Text]:
@@ -69,7 +69,8 @@ def _title(answer: SeriesReport, view: Viewpoint) -> list[Text]:
 
 
 def _figures(one: InstanceSeries, unit: str) -> list[str]:
-    return [amount(value, unit) for value in (one.least, one.mean, one.most, one.last)]
+    values = [amount(value, unit) for value in (one.least, one.mean, one.most, one.last)]
+    return [*values, f"{one.resets:,}" if one.resets else ""]
 
 
 def _spark(one: InstanceSeries, answer: SeriesReport, look: Look, plot: int) -> Text:

@@ -79,10 +79,13 @@ def _counts(answer: ZombiesAnswer, view: Viewpoint, look: Look) -> list[Renderab
     plot = max(10, look.width - lead)
     if len(answer.counts) > 1:
         wall, counts = answer.wall_ns, answer.counts.astype(float)
+        least, most = counts.min(), counts.max()
         usual = int(sorted((wall[1:] - wall[:-1]).tolist())[(len(wall) - 1) // 2])
-        intervals = Intervals(wall, wall + usual, counts)
-        drawn = spark(columns(intervals, answer.window, plot), counts.max(), colour=look.colour)
-        lines.append(Text(" " * lead).append_text(drawn))
+        # From the least to the most: a hundred more of 60,000 are a leak all the same.
+        floor = max(0.0, least - max(1.0, (most - least) / 8))
+        drawn = columns(Intervals(wall, wall + usual, counts - floor), answer.window, plot)
+        span = Text(f"{f'{least:,.0f} – {most:,.0f}':>{lead - 2}}  ", _DIM)
+        lines.append(span.append_text(spark(drawn, most - floor, colour=look.colour)))
         lines += [Text(" " * lead).append_text(p) for p in axis(answer.window, plot, view)]
     if answer.empty is not None:
         words = "live but empty: leaked directories, which are no zombies"
@@ -203,7 +206,7 @@ def _cost(answer: ZombiesAnswer) -> list[Text]:
         if answer.zombies:
             text.append(f", {size(answer.bytes_per_zombie * answer.zombies)} in all", _BOLD)
     else:
-        text.append("; too little moved to tell how much a zombie takes", _DIM)
+        text.append("; how much of it a zombie takes does not show in this window", _DIM)
     return [text]
 
 

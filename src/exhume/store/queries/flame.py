@@ -8,9 +8,9 @@ from exhume.derive.flame import Branches, FrameTable, branches_of, flame_tree, j
 from exhume.model.answers import Filter, FlameTree
 from exhume.model.arrays import I64
 from exhume.model.window import Window
-from exhume.store.queries.select import EVERYTHING, chosen
+from exhume.store.queries.select import EVERYTHING, chosen, node_mask
 from exhume.store.recording import Recording
-from exhume.store.view import SegmentView
+from exhume.store.view import SegmentView, runs
 
 __all__ = ["flame", "merge_trees", "node_weights"]
 
@@ -38,6 +38,8 @@ def flame(
 
 def node_weights(view: SegmentView, window: Window, wanted: Filter) -> tuple[I64, int]:
     """The core time of the samples that end at each node of the view's tree, and their number."""
+    if (whole := _whole_view(view, window, wanted)) is not None:
+        return whole
     own = np.zeros(len(view.tree().tree.parent), np.int64)
     samples = 0
     for part in chosen(view, window, wanted):
@@ -45,3 +47,18 @@ def node_weights(view: SegmentView, window: Window, wanted: Filter) -> tuple[I64
         own += np.bincount(stack, minlength=len(own)) * part.run.weight_ns
         samples += len(stack)
     return own, samples
+
+
+def _whole_view(view: SegmentView, window: Window, wanted: Filter) -> tuple[I64, int] | None:
+    """All of a view at one rate: its stacks were counted when it was closed."""
+    found = runs(view, window)
+    by_thread = wanted.comms or wanted.pids or wanted.tids or wanted.cgroups
+    if len(found) != 1 or wanted.cores or by_thread:
+        return None
+    (run,) = found
+    if run.start_ns > view.start_ns or run.end_ns < view.end_ns:
+        return None
+    counts = view.stack_counts()
+    if (nodes := node_mask(view, wanted)) is not None:
+        counts = np.where(nodes, counts, 0)
+    return counts * run.weight_ns, int(counts.sum())
