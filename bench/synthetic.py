@@ -18,7 +18,7 @@ from exhume.model.fields import CPU_MODES
 from exhume.model.sample import Samples, Stretch, Threads
 from exhume.model.segment import Origin, SegmentData
 from exhume.model.series import Block
-from exhume.model.stack import Mode, StackTree
+from exhume.model.stack import Mode
 
 HZ = 97.0
 SECOND = 1_000_000_000
@@ -261,7 +261,3 @@ def moved(data: SegmentData, by_ns: int) -> SegmentData:
         blocks=tuple(replace(b, tick_ns=b.tick_ns + by_ns) for b in data.blocks),
         events=tuple(replace(e, time_ns=e.time_ns + by_ns) for e in data.events),
     )
-
-
-def tree_of(node: Node) -> StackTree:
-    return node.forest.tree

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from exhume.model.answers import EventAnswer
@@ -60,8 +62,17 @@ def compile_like(files: int = 400) -> list[Row]:
 
 
 def event(
-    kind: str, subject: str, at: float, *, count: int = 1, pid: int | None = None,
-    text: str = "", core: int | None = None, **fields: str | int | float,
-) -> EventAnswer:  # fmt: skip
+    kind: str,
+    subject: str,
+    at: float,
+    *,
+    count: int = 1,
+    pid: int | None = None,
+    text: str = "",
+    core: int | None = None,
+    of: Mapping[str, str | int | float] | None = None,
+    **fields: str | int | float,
+) -> EventAnswer:
+    """`of`: fields whose names are no identifiers, such as `class`."""
     wall_ns = T0 + round(at * NS)
-    return EventAnswer(wall_ns, kind, subject, text, core, pid, count, dict(fields))
+    return EventAnswer(wall_ns, kind, subject, text, core, pid, count, {**(of or {}), **fields})

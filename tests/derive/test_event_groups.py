@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from exhume.derive.event_groups import HARM, alike, each, folded, most_severe, severity
 from exhume.derive.signatures import kernel_log
+from exhume.model.answers import EventAnswer
 from exhume.model.fields import EVENT_KINDS
 from tests.derive.lives import NS, T0, event
 
@@ -13,9 +14,9 @@ RESET = {"signature": "ena.tx_paused", "class": "netdev-starve"}
 
 def test_lines_of_one_signature_and_subject_are_one_group() -> None:
     events = [
-        event("kernel-log", "eth0", 1, text="TX q 5 is paused", core=3, **RESET),
-        event("kernel-log", "eth1", 2, text="TX q 1 is paused", **RESET),
-        event("kernel-log", "eth0", 9, text="TX q 7 is paused", core=4, count=3, **RESET),
+        event("kernel-log", "eth0", 1, text="TX q 5 is paused", core=3, of=RESET),
+        event("kernel-log", "eth1", 2, text="TX q 1 is paused", of=RESET),
+        event("kernel-log", "eth0", 9, text="TX q 7 is paused", core=4, count=3, of=RESET),
     ]
     first, second = folded(events)
     assert (first.subject, first.count, first.text) == ("eth0", 4, "TX q 5 is paused")
@@ -38,22 +39,22 @@ def test_the_same_program_under_another_parent_is_another_group() -> None:
 
 
 def test_harm_outweighs_what_may_explain_it() -> None:
-    assert severity(event("kernel-log", "eth0", 1, **RESET)) == HARM
+    assert severity(event("kernel-log", "eth0", 1, of=RESET)) == HARM
     assert severity(event("job-log", "trainer", 1)) == HARM
     assert 0 < severity(event("unit-failed", "a.service", 1)) < HARM
     assert (
         0
-        < severity(event("kernel-log", "x", 1, signature="conntrack", **{"class": "limit"}))
+        < severity(event("kernel-log", "x", 1, of={"signature": "conntrack", "class": "limit"}))
         < HARM
     )
     assert severity(event("kernel-log", "", 1, text="just a warning")) == 0
-    assert severity(event("kernel-log", "", 1, signature="drop_caches", **{"class": "info"})) == 0
+    assert severity(event("kernel-log", "", 1, of={"signature": "drop_caches", "class": "info"})) == 0
     assert severity(event("exec", "sh", 1)) == 0
 
 
 def test_every_class_of_the_signatures_is_judged() -> None:
     for signature in kernel_log():
-        known = event("kernel-log", "x", 1, signature=signature.id, **{"class": signature.cls})
+        known = event("kernel-log", "x", 1, of={"signature": signature.id, "class": signature.cls})
         assert (severity(known) == 0) == (signature.cls == "info"), signature.id
 
 
@@ -62,16 +63,23 @@ def test_the_worst_come_first_and_the_earliest_of_those() -> None:
         event("rate", "recorder", 1, text="rate"),
         event("job-log", "b", 8, text="ActorDiedError"),
         event("exec", "sh", 3),
-        event("kernel-log", "eth0", 5, text="reset", **RESET),
+        event("kernel-log", "eth0", 5, text="reset", of=RESET),
     ]
     assert [group.kind for group in most_severe(events)] == ["kernel-log", "job-log", "rate"]
 
 
 kinds = st.sampled_from([kind.id for kind in EVENT_KINDS])
+made = st.builds(
+    event,
+    kinds,
+    st.text(max_size=3),
+    st.floats(0, 99),
+    count=st.integers(1, 9),
+    text=st.text(max_size=9),
+)
 
 
-@given(st.lists(st.builds(event, kinds, st.text(max_size=3), st.floats(0, 99),
-                          count=st.integers(1, 9), text=st.text(max_size=9)), max_size=30))  # fmt: skip
-def test_folding_loses_no_event(events: list) -> None:  # type: ignore[type-arg]
-    assert sum(g.count for g in folded(events)) == sum(e.count for e in events)
+@given(st.lists(made, max_size=30))
+def test_folding_loses_no_event(events: list[EventAnswer]) -> None:
+    assert sum(group.count for group in folded(events)) == sum(one.count for one in events)
     assert len(each(events)) == len(events)

@@ -93,6 +93,15 @@ def add_filter(parser: argparse.ArgumentParser) -> None:
         "--cgroup", action="append", default=[], metavar="PATH", help="with all below it"
     )
     group.add_argument(
+        "--unit", action="append", default=[], metavar="NAME", help="systemd unit: kubelet.service"
+    )
+    group.add_argument(
+        "--container", action="append", default=[], metavar="NAME", help="by name, or start of id"
+    )
+    group.add_argument(
+        "--pod", action="append", default=[], metavar="NAME", help="namespace/name, or its uid"
+    )
+    group.add_argument(
         "--mode", action="append", default=[], choices=MODES, help="what the core did"
     )
 
@@ -135,6 +144,9 @@ def filter_of(args: argparse.Namespace) -> Filter:
         pids=tuple(args.pid),
         tids=tuple(args.tid),
         cgroups=tuple(args.cgroup),
+        units=tuple(args.unit),
+        containers=tuple(args.container),
+        pods=tuple(args.pod),
         modes=tuple(args.mode),
     )
 

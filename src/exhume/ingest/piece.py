@@ -39,9 +39,11 @@ class Trust(IntEnum):
     """When the file was last written, or copied: may be years off."""
     FILE_NAME = 2
     """When the recording was started, by whoever named the file: a second or two off."""
-    MEASURED = 3
+    UPTIME = 3
+    """Wall time and uptime were noted together; perf's clock starts some 50 ms off uptime."""
+    MEASURED = 4
     """Both clocks were read at one instant while it was recorded."""
-    TOLD = 4
+    TOLD = 5
     """By the user."""
 
 

@@ -25,6 +25,12 @@ class Filter:
     tids: tuple[int, ...] = ()
     cgroups: tuple[str, ...] = ()
     """A cgroup stands for all below it."""
+    units: tuple[str, ...] = ()
+    """systemd units, by cgroup: `kubelet.service`."""
+    containers: tuple[str, ...] = ()
+    """By name, or by the first 6 or more digits of the id."""
+    pods: tuple[str, ...] = ()
+    """namespace/name, or the uid."""
     modes: tuple[str, ...] = ()
     """Names of `model.stack.Mode` in lower case."""
 
@@ -96,6 +102,10 @@ class TopProcess:
     baseline_percent_of_one_core: float | None
     """Its own mean over the hour before the window; None where nothing was recorded then."""
     times_baseline: float | None
+    unit: str = ""
+    """The systemd unit, container and pod that its cgroup says it belongs to; empty where none."""
+    container: str = ""
+    pod: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,9 @@ def sample_filter(query: QueryParams) -> Filter:
         pids=_numbers(query, "pid"),
         tids=_numbers(query, "tid"),
         cgroups=_strings(query, "cgroup"),
+        units=_strings(query, "unit"),
+        containers=_strings(query, "container"),
+        pods=_strings(query, "pod"),
         modes=modes,
     )
 

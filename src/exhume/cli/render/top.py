@@ -63,6 +63,9 @@ def described(chosen: Filter) -> str:
         ("pid", chosen.pids),
         ("thread", chosen.tids),
         ("cgroup", chosen.cgroups),
+        ("unit", chosen.units),
+        ("container", chosen.containers),
+        ("pod", chosen.pods),
         ("mode", chosen.modes),
     ):
         if names:
@@ -104,7 +107,7 @@ def _processes(rows: tuple[TopProcess, ...], look: Look) -> list[Text]:
         Column("pid"),
         Column("tid", optional=True),
         Column("process", right=False, least=10),
-        Column("cgroup", right=False, least=12, optional=True),
+        Column("belongs to", right=False, least=12, optional=True),
     ]
     cells = [
         [
@@ -117,12 +120,19 @@ def _processes(rows: tuple[TopProcess, ...], look: Look) -> list[Text]:
             Text(str(row.pid)),
             Text("" if row.tid is None else str(row.tid)),
             Text(printable(row.comm), _BOLD),
-            Text(printable(row.cgroup), _DIM),
+            Text(printable(_owner(row)), _DIM),
         ]
         for row in rows
     ]
     title = f"{'threads' if by_thread else 'processes'}, % of one core"
     return table(title, columns, cells, look.width)
+
+
+def _owner(row: TopProcess) -> str:
+    """The most telling of what is known: pod and container, unit, or the bare cgroup."""
+    if row.container:
+        return f"{row.pod} {row.container}".strip()
+    return row.unit or row.cgroup
 
 
 def _frames(rows: tuple[TopFrame, ...], look: Look) -> list[Text]:

@@ -12,6 +12,7 @@ from exhume.model.arrays import I32, I64, U16, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import Mode
 from exhume.model.window import Window
+from exhume.store.belonging import Owners
 from exhume.store.view import Rows, Run, SampleColumns, SegmentView, runs
 
 EVERYTHING = Filter()
@@ -70,7 +71,8 @@ def chosen(
 
 
 def thread_mask(view: SegmentView, wanted: Filter) -> Bool | None:
-    if not (wanted.comms or wanted.pids or wanted.tids or wanted.cgroups):
+    by_owner = wanted.units or wanted.containers or wanted.pods
+    if not (wanted.comms or wanted.pids or wanted.tids or wanted.cgroups or by_owner):
         return None
     threads = view.threads().threads
     mask = np.ones(len(threads), np.bool_)
@@ -82,7 +84,29 @@ def thread_mask(view: SegmentView, wanted: Filter) -> Bool | None:
         mask &= np.isin(threads.tid, wanted.tids)
     if wanted.cgroups:
         mask &= _below(threads, wanted.cgroups)
+    if by_owner:
+        mask &= _owned(view, wanted)
     return mask
+
+
+def _owned(view: SegmentView, wanted: Filter) -> Bool:
+    """Threads whose cgroup is of one of those units, containers and pods."""
+    owners = Owners(view)
+
+    def belongs(cgroup: str) -> bool:
+        owner = owners.of(cgroup)
+        return (
+            (not wanted.units or owner.unit in wanted.units)
+            and (not wanted.pods or owner.pod in wanted.pods)
+            and (
+                not wanted.containers
+                or any(owners.is_container(cgroup, one) for one in wanted.containers)
+            )
+        )
+
+    cgroups = view.threads().threads.cgroup
+    answers = {cgroup: belongs(cgroup) for cgroup in set(cgroups)}
+    return np.array([answers[cgroup] for cgroup in cgroups], np.bool_)
 
 
 def _below(threads: Threads, cgroups: tuple[str, ...]) -> Bool:

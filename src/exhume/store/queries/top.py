@@ -13,6 +13,7 @@ from exhume.model.answers import Filter, Top, TopFrame, TopProcess
 from exhume.model.arrays import I32, I64
 from exhume.model.stack import Frame, FrameKind, Mode
 from exhume.model.window import Window
+from exhume.store.belonging import NOBODY, Belonging, Owners
 from exhume.store.queries.baseline import Baseline, hour_before
 from exhume.store.queries.core_times import core_times
 from exhume.store.queries.notes import notes
@@ -20,6 +21,7 @@ from exhume.store.queries.select import EVERYTHING, Chosen, chosen
 from exhume.store.recording import Recording
 from exhume.store.view import SegmentView
 
+NAMELESS = {"[unknown]", "[stack lost]"}
 Key = tuple[str, int, int | None, str]
 """Boot, pid, tid, name."""
 
@@ -29,6 +31,7 @@ class Work:
     """What one process or thread did, added up view by view."""
 
     cgroup: str = ""
+    owner: Belonging = NOBODY
     samples: int = 0
     user_ns: int = 0
     system_ns: int = 0
@@ -82,13 +85,13 @@ def top(
 
 
 def _add(tally: Tally, view: SegmentView, parts: list[Chosen], by_thread: bool) -> None:
-    index, threads = view.tree(), view.threads()
+    index, threads, owners = view.tree(), view.threads(), Owners(view)
     row_of = np.arange(len(threads.threads)) if by_thread else threads.processes.of_thread
     own: I64 = np.zeros(len(index.tree.parent), np.int64)
     for part in parts:
         stack, weight = part.stack(), part.run.weight_ns
         own += np.bincount(stack, minlength=len(own)) * weight
-        _add_work(tally, view, part, row_of[part.thread()], by_thread)
+        _add_work(tally, view, part, row_of[part.thread()], by_thread, owners)
         tally.samples += len(stack)
         if weight:
             tally.seconds += (part.run.end_ns - part.run.start_ns) / 1e9
@@ -97,7 +100,12 @@ def _add(tally: Tally, view: SegmentView, parts: list[Chosen], by_thread: bool) 
 
 
 def _add_work(
-    tally: Tally, view: SegmentView, part: Chosen, rows: I32 | I64, by_thread: bool
+    tally: Tally,
+    view: SegmentView,
+    part: Chosen,
+    rows: I32 | I64,
+    by_thread: bool,
+    owners: Owners,
 ) -> None:
     threads, first = view.threads().threads, view.threads().processes.first_thread
     weight = part.run.weight_ns
@@ -110,7 +118,9 @@ def _add_work(
         tid = int(threads.tid[thread]) if by_thread else None
         name = view.origin.boot_id, int(threads.pid[thread]), tid, threads.comm[thread]
         work = tally.work.setdefault(name, Work())
-        work.cgroup = work.cgroup or threads.cgroup[thread]
+        if not work.cgroup and threads.cgroup[thread]:
+            work.cgroup = threads.cgroup[thread]
+            work.owner = owners.of(work.cgroup)
         work.samples += int(count)
         took = int(count) * weight
         if packed & 1:
@@ -132,6 +142,9 @@ def _processes(tally: Tally, baseline: Baseline | None, limit: int) -> Iterable[
             pid=pid,
             tid=tid,
             cgroup=work.cgroup,
+            unit=work.owner.unit,
+            container=work.owner.container,
+            pod=work.owner.pod,
             cores=tuple(sorted(work.core_ns, key=lambda core: (-work.core_ns[core], core))),
             samples=work.samples,
             percent_of_one_core=percent,
@@ -150,7 +163,10 @@ def _hottest(tally: Tally, limit: int) -> list[tuple[Frame, int, int]]:
         inclusive[: len(more)] += more
         own[: len(alone)] += alone
     frames = tally.table.frames()
-    functions = np.array([frame.kind != FrameKind.PROCESS for frame in frames], np.bool_)
+    # Neither a process nor addresses without a name are functions that anybody could look into.
+    functions = np.array(
+        [f.kind != FrameKind.PROCESS and f.name not in NAMELESS for f in frames], np.bool_
+    )
     inclusive[~functions] = own[~functions] = 0
     leading = np.argsort(-inclusive, kind="stable")
     shown = {*leading[:limit].tolist(), *np.argsort(-own, kind="stable")[:limit].tolist()}

@@ -1,0 +1,74 @@
+"""Files, folders and patterns → the list of files to import."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+
+from exhume.errors import ExhumeError
+
+_HASHED_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    path: Path
+    is_named: bool
+    """By the user; otherwise it only lay in a folder, and may be anything."""
+    size_bytes: int
+    modified_ns: int
+    id: str
+    """Of its content: size, first and last bytes. A copy under another name has the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    path: Path
+    why: str
+
+
+def expand(given: Sequence[str], besides: Path) -> tuple[list[Input], list[Missing]]:
+    """Each file once, in the order of their names. `besides`: where the import goes to."""
+    found: dict[Path, Input] = {}
+    missing: list[Missing] = []
+    for path, is_named in _paths(given):
+        try:
+            real = path.resolve()
+            if real.is_relative_to(besides.resolve()) or real in found:
+                continue
+            if path.is_file():
+                found[real] = _input(path, is_named)
+            elif is_named:
+                missing.append(Missing(path, "no such file" if not path.exists() else "not a file"))
+        except OSError as error:
+            missing.append(Missing(path, error.strerror or str(error)))
+    return sorted(found.values(), key=lambda one: str(one.path)), missing
+
+
+def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
+    for text in given:
+        path = Path(text)
+        if path.is_dir():
+            # Folders inside are other things: the truth about a test, another node.
+            yield from ((entry, False) for entry in path.iterdir() if not entry.name.startswith("."))
+        elif has_magic(text) and not path.exists():
+            names = glob(text)
+            if not names:
+                raise ExhumeError(f"no file is like {text}", todo="look at the pattern")
+            yield from ((Path(name), False) for name in names if not Path(name).is_dir())
+        else:
+            yield path, True
+
+
+def _input(path: Path, is_named: bool) -> Input:
+    with open(path, "rb") as file:
+        stat = path.stat()
+        digest = hashlib.blake2b(file.read(_HASHED_BYTES), digest_size=8)
+        if stat.st_size > _HASHED_BYTES:
+            file.seek(max(_HASHED_BYTES, stat.st_size - _HASHED_BYTES))
+            digest.update(file.read(_HASHED_BYTES))
+    digest.update(str(stat.st_size).encode())
+    return Input(path, is_named, stat.st_size, stat.st_mtime_ns, digest.hexdigest())

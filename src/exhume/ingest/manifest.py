@@ -1,0 +1,102 @@
+"""What an import has finished: one line a file, so that an interrupted one goes on where it stopped.
+
+Lines are appended and synced. One that a crash cut off is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from exhume.ingest.clocks import Anchor
+from exhume.ingest.inputs import Input
+from exhume.ingest.piece import Claim, ClockKind, Trust
+from exhume.ingest.report import InputReport
+from exhume.model.window import Window
+
+_NAME = "manifest.jsonl"
+_MAX_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An input whose content is in the recording."""
+
+    id: str
+    path: str
+    size_bytes: int
+    modified_ns: int
+    node: str
+    report: InputReport
+    anchor: Anchor | None
+    """What it said about a clock."""
+    sketch: tuple[int, ...]
+
+
+class Manifest:
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _NAME
+        self._finished: dict[str, Finished] = {}
+        with suppress(FileNotFoundError):
+            if self._path.stat().st_size <= _MAX_BYTES:
+                self._read(self._path.read_bytes())
+
+    def _read(self, data: bytes) -> None:
+        for line in data.split(b"\n"):
+            with suppress(ValueError, KeyError, TypeError):
+                one = _decode(json.loads(line))
+                self._finished[one.id] = one
+
+    def all(self) -> list[Finished]:
+        return list(self._finished.values())
+
+    def of(self, one: Input) -> Finished | None:
+        return self._finished.get(one.id)
+
+    def was_other(self, one: Input) -> bool:
+        """Was a file of that name imported whose content was not what it is now?"""
+        path = str(one.path.resolve())
+        return any(known.path == path and known.id != one.id for known in self._finished.values())
+
+    def add(self, one: Finished) -> None:
+        self._finished[one.id] = one
+        line = json.dumps(_encode(one), separators=(",", ":")).encode() + b"\n"
+        fd = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        try:
+            os.write(fd, line)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _encode(one: Finished) -> dict[str, Any]:
+    values = asdict(one)
+    if one.anchor is not None:
+        values["anchor"]["kind"] = one.anchor.kind.value
+    return values
+
+
+def _decode(values: dict[str, Any]) -> Finished:
+    report = dict(values["report"])
+    window = report["window"]
+    report |= {
+        "window": Window(**window) if window else None,
+        "notes": tuple(report["notes"]),
+        "problems": tuple(report["problems"]),
+    }
+    anchor = values["anchor"]
+    if anchor is not None:
+        claim = Claim(**{**anchor["claim"], "trust": Trust(anchor["claim"]["trust"])})
+        anchor = Anchor(anchor["node"], ClockKind(anchor["kind"]), claim)
+    return Finished(
+        **{
+            **values,
+            "report": InputReport(**report),
+            "anchor": anchor,
+            "sketch": tuple(values["sketch"]),
+        }
+    )

@@ -1,0 +1,261 @@
+"""Pieces → the segments of a recording: ten minutes of wall time each, everything in one place.
+
+An import's segments are on wall time throughout: pieces of several clocks have no other in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exhume.derive.stacks import level_starts, sum_up
+from exhume.ingest.blocks import joined_blocks
+from exhume.ingest.piece import Interval, Piece, Sampled
+from exhume.ingest.rows import blocks_of, in_window
+from exhume.model.arrays import I32, I64, U16
+from exhume.model.clock import ClockMap, ClockPair
+from exhume.model.event import Event
+from exhume.model.sample import Samples, Stretch, Threads
+from exhume.model.segment import Origin, SegmentData
+from exhume.model.stack import StackTree
+from exhume.perf.symbolize import FrameTable
+from exhume.perf.tree import TreeBuilder
+
+SEGMENT_NS = 600 * 1_000_000_000
+MAX_ROWS = 8_000_000
+"""Samples of one segment: more are cut into shorter ones. They take 24 bytes each while sorted."""
+_GAP_NS = 2_000_000_000
+"""Shorter than this without samples is not told as a gap: perf was started anew."""
+_PIECE_ROWS = 1 << 15
+_CORE_SHIFT = 40
+_TIME_MASK = (1 << _CORE_SHIFT) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A piece whose wall time is settled."""
+
+    piece: Piece
+    offset_ns: int
+    """Wall time minus the piece's own."""
+    with_samples: bool = True
+    is_kernel_log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    data: SegmentData
+    """Without its samples."""
+    pieces: Callable[[], Iterator[Samples]]
+
+
+def merged(
+    placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin
+) -> Iterator[Merged]:
+    """What lies in [start, end) of wall time; several where one would be too large."""
+    rows = sum(
+        int(in_window(part, start_ns - p.offset_ns, end_ns - p.offset_ns).sum())
+        for p in placed
+        for part in blocks_of(_rows(p))
+    )
+    parts = -(-rows // MAX_ROWS) or 1
+    edges = [start_ns + (end_ns - start_ns) * i // parts for i in range(parts + 1)]
+    for begin, end in zip(edges, edges[1:], strict=False):
+        found = _merge(placed, begin, end, origin)
+        if found is not None:
+            yield found
+
+
+def _rows(placed: Placed) -> np.ndarray[tuple[int, ...], np.dtype[np.void]]:
+    sampled = placed.piece.sampled if placed.with_samples else None
+    return sampled.rows if sampled is not None else np.empty(0, [("time", "<i8")])
+
+
+def _merge(
+    placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin
+) -> Merged | None:
+    samples = _Samples(start_ns)
+    intervals: list[Interval] = []
+    for p in placed:
+        if p.with_samples and p.piece.sampled is not None:
+            samples.add(p.piece.sampled, p.offset_ns, start_ns, end_ns)
+            intervals += _clipped(p.piece.sampled.intervals, p.offset_ns, start_ns, end_ns)
+    blocks = joined_blocks([(p.piece.blocks, p.offset_ns) for p in placed], start_ns, end_ns)
+    events = sorted(
+        (e for p in placed for e in _moved_events(p, start_ns, end_ns)), key=lambda e: e.time_ns
+    )
+    instants = [i.start_ns for i in intervals] + [i.end_ns for i in intervals]
+    instants += [int(t) for block in blocks for t in (block.tick_ns[0], block.tick_ns[-1] + 1)]
+    instants += [event.time_ns for event in events[:1]]
+    instants += [event.time_ns + 1 for event in events[-1:]]
+    if not instants:
+        return None
+    first, last = min(instants), max(instants)
+    tree, threads, pieces = samples.finish(stretches := _stretches(intervals, first, last))
+    return Merged(
+        SegmentData(
+            origin=origin,
+            clock=_clock(placed, first),
+            start_ns=first,
+            end_ns=last,
+            stretches=stretches,
+            samples=NO_SAMPLES,
+            tree=tree,
+            threads=threads,
+            blocks=blocks,
+            events=tuple(events),
+        ),
+        pieces,
+    )
+
+
+NO_SAMPLES = Samples(
+    np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0, np.int32), np.empty(0, np.int32),
+    np.empty(0, np.uint32),
+)  # fmt: skip
+
+
+class _Samples:
+    """Collects samples of several pieces: their trees become one, and so do their threads."""
+
+    def __init__(self, start_ns: int) -> None:
+        self._start_ns = start_ns
+        self._frames = FrameTable()
+        self._tree = TreeBuilder()
+        self._ends: list[I64] = []
+        self._modes: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = []
+        self._threads: dict[tuple[int, int, int, str, str], int] = {}
+        self._keys: list[I64] = []
+        """Core and time since the start, as one number that sorts like both."""
+        self._nodes: list[I32] = []
+        self._rows: list[I32] = []
+
+    def add(self, sampled: Sampled, offset_ns: int, start_ns: int, end_ns: int) -> None:
+        nodes: list[I32] = []
+        threads: list[I32] = []
+        for part in blocks_of(sampled.rows):
+            rows = part[in_window(part, start_ns - offset_ns, end_ns - offset_ns)]
+            since = rows["time"].astype(np.int64) + (offset_ns - self._start_ns)
+            self._keys.append((rows["core"].astype(np.int64) << _CORE_SHIFT) | since)
+            nodes.append(rows["node"].astype(np.int32))
+            threads.append(rows["thread"].astype(np.int32))
+        node = np.concatenate([np.empty(0, np.int32), *nodes])
+        thread = np.concatenate([np.empty(0, np.int32), *threads])
+        self._nodes.append(self._tree_nodes(sampled.tree, node).astype(np.int32)[node])
+        self._rows.append(self._thread_rows(sampled.threads, thread)[thread])
+
+    def _tree_nodes(self, tree: StackTree, used: I32) -> I64:
+        """Of each node of a piece's tree that is used, its node in the common one."""
+        counts = np.bincount(used, minlength=len(tree.parent))
+        starts = level_starts(tree.parent)
+        is_used = sum_up(tree.parent, counts, starts) > 0
+        wanted = np.unique(tree.frame[is_used])
+        frame = np.zeros(len(tree.frames), np.int64)
+        frame[wanted] = self._frames.numbers(tree.frames[number] for number in wanted.tolist())
+        found = np.zeros(len(tree.parent), np.int64)
+        for begin, end in zip(starts[1:], starts[2:], strict=False):
+            level = begin + np.flatnonzero(is_used[begin:end])
+            found[level] = self._tree.children(found[tree.parent[level]], frame[tree.frame[level]])
+        ends = np.flatnonzero(counts)
+        self._ends.append(found[ends])
+        self._modes.append(tree.mode[ends])
+        return found
+
+    def _thread_rows(self, threads: Threads, used: I32) -> I32:
+        found = np.zeros(len(threads), np.int32)
+        for row in np.unique(used).tolist():
+            key = (
+                int(threads.pid[row]), int(threads.tid[row]), int(threads.parent_pid[row]),
+                threads.comm[row], threads.cgroup[row],
+            )  # fmt: skip
+            found[row] = self._threads.setdefault(key, len(self._threads))
+        return found
+
+    def finish(
+        self, stretches: tuple[Stretch, ...]
+    ) -> tuple[StackTree, Threads, Callable[[], Iterator[Samples]]]:
+        ends = np.concatenate([np.empty(0, np.int64), *self._ends])
+        modes = np.concatenate([np.empty(0, np.uint8), *self._modes])
+        tree, renumbered = self._tree.finish(self._frames.frames, ends, modes)
+        keys = list(self._threads)
+        threads = Threads(
+            pid=np.array([key[0] for key in keys], np.int32),
+            tid=np.array([key[1] for key in keys], np.int32),
+            parent_pid=np.array([key[2] for key in keys], np.int32),
+            comm=tuple(key[3] for key in keys),
+            cgroup=tuple(key[4] for key in keys),
+        )
+        key = np.concatenate([np.empty(0, np.int64), *self._keys])
+        node = np.concatenate([np.empty(0, np.int32), *self._nodes])
+        thread = np.concatenate([np.empty(0, np.int32), *self._rows])
+        self._keys, self._nodes, self._rows = [], [], []
+        order = np.argsort(key, kind="stable")
+        start_ns = self._start_ns
+
+        def pieces() -> Iterator[Samples]:
+            for begin in range(0, len(order), _PIECE_ROWS):
+                rows = order[begin : begin + _PIECE_ROWS]
+                here = key[rows]
+                time = (here & _TIME_MASK) + start_ns
+                core: U16 = (here >> _CORE_SHIFT).astype(np.uint16)
+                stack: I32 = renumbered[node[rows]].astype(np.int32)
+                yield Samples(time, core, thread[rows], stack, np.zeros(len(rows), np.uint32))
+
+        return tree, threads, pieces
+
+
+def _clipped(
+    intervals: Sequence[Interval], offset_ns: int, start_ns: int, end_ns: int
+) -> Iterator[Interval]:
+    for one in intervals:
+        begin, end = max(one.start_ns + offset_ns, start_ns), min(one.end_ns + offset_ns, end_ns)
+        if begin < end:
+            yield Interval(begin, end, one.event, one.rate_hz)
+
+
+def _stretches(intervals: Sequence[Interval], first_ns: int, last_ns: int) -> tuple[Stretch, ...]:
+    """At each instant the highest rate of those in force; none where nothing was sampled."""
+    covered = _without_small_gaps(intervals)
+    edges = sorted({first_ns, last_ns, *(i.start_ns for i in covered), *(i.end_ns for i in covered)})
+    found: list[Stretch] = []
+    for at in edges[:-1] or [first_ns]:
+        inside = [i for i in covered if i.start_ns <= at < i.end_ns]
+        best = max(inside, key=lambda i: i.rate_hz, default=None)
+        event, rate = (best.event, best.rate_hz) if best else ("none", 0.0)
+        if not found or (found[-1].event, found[-1].rate_hz) != (event, rate):
+            found.append(Stretch(at, event, rate))
+    return tuple(found)
+
+
+def _without_small_gaps(intervals: Sequence[Interval]) -> list[Interval]:
+    ordered = sorted(intervals, key=lambda i: i.start_ns)
+    found: list[Interval] = []
+    for one in ordered:
+        before = found[-1] if found else None
+        if (
+            before is not None
+            and one.start_ns - before.end_ns <= _GAP_NS
+            and (one.event, one.rate_hz) == (before.event, before.rate_hz)
+        ):
+            end = max(one.end_ns, before.end_ns)
+            found[-1] = Interval(before.start_ns, end, one.event, one.rate_hz)
+        else:
+            found.append(one)
+    return found
+
+
+def _moved_events(placed: Placed, start_ns: int, end_ns: int) -> Iterator[Event]:
+    for event in placed.piece.events:
+        at = event.time_ns + placed.offset_ns
+        if start_ns <= at < end_ns:
+            yield Event(
+                at, event.kind, event.subject, event.text, event.core, event.pid, event.count,
+                event.fields,
+            )  # fmt: skip
+
+
+def _clock(placed: Sequence[Placed], at_ns: int) -> ClockMap:
+    kernel = next((at_ns - p.offset_ns for p in placed if p.is_kernel_log), None)
+    return ClockMap.of([ClockPair(at_ns, at_ns, kernel)])

@@ -1,0 +1,125 @@
+"""Pieces on disk between the process that read them and the one that merges them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from exhume.ingest.piece import (
+    ROW,
+    Claim,
+    ClockKind,
+    Facts,
+    Hints,
+    Interval,
+    Piece,
+    Rows,
+    Sampled,
+    Trust,
+)
+from exhume.model.event import Event
+from exhume.model.sample import Threads
+from exhume.model.series import Block
+from exhume.model.stack import Frame, FrameKind, StackTree
+from exhume.store.columns import Array, Columns, pack, unpack
+
+_SUFFIX = ".piece"
+
+
+def save(folder: Path, number: int, piece: Piece) -> None:
+    arrays: dict[str, Array] = {}
+    values: dict[str, Any] = {
+        "hints": asdict(piece.hints),
+        "clock": piece.clock.value,
+        "claim": asdict(piece.claim) if piece.claim else None,
+        "events": [asdict(event) for event in piece.events],
+        "facts": asdict(piece.facts),
+        "blocks": [[block.field, block.instances] for block in piece.blocks],
+    }
+    for index, block in enumerate(piece.blocks):
+        arrays[f"block.{index}.ticks"], arrays[f"block.{index}.values"] = block.tick_ns, block.values
+    if (sampled := piece.sampled) is not None:
+        tree, threads = sampled.tree, sampled.threads
+        arrays |= {
+            "tree.parent": tree.parent, "tree.frame": tree.frame, "tree.mode": tree.mode,
+            "threads.pid": threads.pid, "threads.tid": threads.tid,
+            "threads.parent_pid": threads.parent_pid, "sketch": sampled.sketch,
+        }  # fmt: skip
+        values["frames"] = [[frame.name, frame.module, int(frame.kind)] for frame in tree.frames]
+        values["comms"], values["cgroups"] = threads.comm, threads.cgroup
+        values["intervals"] = [asdict(interval) for interval in sampled.intervals]
+        values["rows"] = _save_rows(folder, number, sampled.rows)
+    data = pack(Columns(arrays, values), zstandard.ZstdCompressor(level=1))
+    (folder / f"{number}{_SUFFIX}").write_bytes(data)
+
+
+def load_all(folder: Path) -> Iterator[Piece]:
+    for path in sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: int(path.stem)):
+        yield load(path)
+
+
+def load(path: Path) -> Piece:
+    columns = unpack(path.read_bytes(), str(path), "start")
+    values = columns.values
+    claim = values["claim"]
+    piece = Piece(
+        hints=Hints(**values["hints"]),
+        clock=ClockKind(values["clock"]),
+        claim=Claim(**{**claim, "trust": Trust(claim["trust"])}) if claim else None,
+        blocks=tuple(
+            Block(
+                field, tuple(instances), columns.arrays[f"block.{index}.ticks"],
+                columns.arrays[f"block.{index}.values"],
+            )
+            for index, (field, instances) in enumerate(values["blocks"])
+        ),
+        events=tuple(Event(**event) for event in values["events"]),
+        facts=_facts(values["facts"]),
+    )  # fmt: skip
+    if "frames" not in values:
+        return piece
+    return replace(piece, sampled=_sampled(path.parent, columns))
+
+
+def _facts(values: dict[str, Any]) -> Facts:
+    return Facts(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+
+
+def _sampled(folder: Path, columns: Columns) -> Sampled:
+    arrays, values = columns.arrays, columns.values
+    frames = tuple(Frame(n, m, _KINDS[k]) for n, m, k in values["frames"])
+    return Sampled(
+        rows=_load_rows(folder, values["rows"]),
+        tree=StackTree(arrays["tree.parent"], arrays["tree.frame"], arrays["tree.mode"], frames),
+        threads=Threads(
+            arrays["threads.pid"], arrays["threads.tid"], arrays["threads.parent_pid"],
+            tuple(values["comms"]), tuple(values["cgroups"]),
+        ),
+        intervals=tuple(Interval(**interval) for interval in values["intervals"]),
+        sketch=columns.get("sketch", "<u8"),
+    )  # fmt: skip
+
+
+_KINDS: Sequence[FrameKind] = tuple(FrameKind)
+
+
+def _save_rows(folder: Path, number: int, rows: Rows) -> str:
+    """Where they lie; those that are in a file of this folder already stay there."""
+    if isinstance(rows, np.memmap) and isinstance(rows.filename, str | Path):
+        rows.flush()
+        return Path(rows.filename).name
+    name = f"{number}.rows"
+    (folder / name).write_bytes(rows.tobytes())
+    return name
+
+
+def _load_rows(folder: Path, name: str) -> Rows:
+    path = folder / name
+    if not path.exists() or not path.stat().st_size:
+        return np.empty(0, ROW)
+    return np.memmap(path, ROW, "r")
