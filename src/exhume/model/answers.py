@@ -25,14 +25,14 @@ class Filter:
     tids: tuple[int, ...] = ()
     cgroups: tuple[str, ...] = ()
     """A cgroup stands for all below it."""
+    modes: tuple[str, ...] = ()
+    """Names of `model.stack.Mode` in lower case."""
     units: tuple[str, ...] = ()
     """systemd units, by cgroup: `kubelet.service`."""
     containers: tuple[str, ...] = ()
     """By name, or by the first 6 or more digits of the id."""
     pods: tuple[str, ...] = ()
     """namespace/name, or the uid."""
-    modes: tuple[str, ...] = ()
-    """Names of `model.stack.Mode` in lower case."""
 
 
 @dataclass(frozen=True, slots=True)

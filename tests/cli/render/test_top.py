@@ -16,7 +16,7 @@ core   user  system  softirq  irq  steal  iowait   idle  worst second
   39  1.8 %    97 %    0.6 %  0 %    0 %     0 %  0.2 %         100 %
 
 threads, % of one core
- time   user  system  usual      ×  on cores     pid  tid  process     cgroup
+ time   user  system  usual      ×  on cores     pid  tid  process     belongs to
  95 %  2.1 %    93 %  0.8 %  119 ×  39, 12, 40  1204       kubelet     /system.slice/kubelet.service
 2.5 %  2.5 %     0 %  2.4 %  1.0 ×  39            88   91  python
 1.2 %  0.6 %   0.6 %    0 %    new  39             9       ecs-agent
