@@ -172,6 +172,14 @@ def test_a_mapped_file_has_one_hash_whoever_maps_it_and_another_file_another() -
     assert 0 not in hashes
 
 
+@pytest.mark.parametrize("size", [8, 16, 40, 72, 79])
+def test_a_mapping_too_short_to_name_its_file_has_no_hash(size: int) -> None:
+    shape = Shape()
+    short = enc.mmap2(shape, Mapped(path=b"x"))[8:size]
+    walk = Walker([shape.layout()]).walk(enc.as_array(enc.record(10, 0, short)))
+    assert walk.records.file_hash.tolist() == [0]
+
+
 def test_several_events_are_told_apart_by_their_ids() -> None:
     bits = int(Bit.IDENTIFIER | Bit.IP | Bit.TIME)
     shapes = [
@@ -440,7 +448,7 @@ def fuzzed(seed: int, count: int) -> bytes:
         s = Sample(id=rng.choice([0, 1, 5, 1 << 40]), chain=chain, branches=2, raw=b"12345")
         data = bytearray(b"".join([*rng.sample(MIXED, 3), *[enc.sample(shape, s)] * 2]))
         for _ in range(rng.randrange(4)):
-            match rng.randrange(4):
+            match rng.randrange(5):
                 case 0:
                     data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
                 case 1:
@@ -451,6 +459,8 @@ def fuzzed(seed: int, count: int) -> bytes:
                     data += bytes(rng.randrange(16))
                 case 3:
                     data = bytearray(rng.randbytes(rng.randrange(16, 128)))
+                case 4:  # a record of any kind that is shorter than such a record ever is
+                    data += enc.record(rng.randrange(20), 0, rng.randbytes(rng.randrange(72)))
         out += [
             struct.pack("<Q", len(data)),
             bytes(shape.layout()),

@@ -106,7 +106,7 @@ def test_a_spinning_process_is_sampled_on_its_core_and_at_its_time(age: str, spi
     end = now()
     samples = drained.samples
     mine = samples.pid == spinner
-    assert mine.sum() >= 0.3 * HZ * 0.2  # others may want the core, too
+    assert mine.sum() >= 3  # of 120: others may want the core, too
     assert set(samples.cpu[mine].tolist()) == {BUSY_CORE}
     assert set(samples.tid[mine].tolist()) == {spinner}
     assert set(samples.cpu.tolist()) <= set(CORES)
@@ -141,7 +141,7 @@ def test_a_new_process_is_heard_of_from_fork_to_exit(spinner: int) -> None:
     mapped = set(drained.mappings.file_hash[drained.mappings.pid == child.pid].tolist())
     files = {hash_: identity for hash_, _, identity in drained.files}
     assert mapped <= set(files)
-    (binary,) = [file for file in files.values() if file.path.endswith("/true")]
+    (binary,) = [files[hash_] for hash_ in mapped if files[hash_].path.endswith("/true")]
     assert len(binary.build_id) == 20 or binary.device_inode[2] == Path("/bin/true").stat().st_ino
 
 
@@ -226,20 +226,18 @@ def test_a_ring_that_overflows_says_how_much_was_lost_and_on_which_core(
     monkeypatch.setattr(sampler_module, "LARGEST_SAMPLE_RING", 4096)
     with sampling([BUSY_CORE], hz=2000) as sampler:
         assert sampler.ring_bytes == 4096
-        sampler.drain()
         begin = now()
         time.sleep(0.3)  # 600 samples; the ring has room for some 40
-        first = sampler.drain()
+        drains = [sampler.drain()]
+        assert 0 < on(drains[0], BUSY_CORE) * 24 <= 4096
         time.sleep(0.05)  # the kernel tells of a loss with the next sample that it writes
-        second = sampler.drain()
+        drains.append(sampler.drain())
         taken = (now() - begin) / 1e9 * 2000
-    lost = second.lost_samples
-    assert set(lost) == {BUSY_CORE}
-    assert first.lost_samples == {}
-    assert on(first, BUSY_CORE) * 24 <= 4096
-    there = on(first, BUSY_CORE) + on(second, BUSY_CORE) + lost[BUSY_CORE]
-    assert 0.6 * taken <= there <= 1.4 * taken
-    assert second.lost_sideband == {}
+    assert {core for drained in drains for core in drained.lost_samples} == {BUSY_CORE}
+    lost = sum(drained.lost_samples.get(BUSY_CORE, 0) for drained in drains)
+    assert lost > 300
+    assert 0.6 * taken <= lost + sum(on(d, BUSY_CORE) for d in drains) <= 1.4 * taken
+    assert [drained.lost_sideband for drained in drains] == [{}, {}]
 
 
 def test_stack_ids_go_on_from_drain_to_drain_until_they_are_forgotten(spinner: int) -> None:

@@ -26,7 +26,9 @@ _BOLD = Style(bold=True)
 _STYLES = {HARM: Style(color="red", bold=True), 2: Style(color="yellow", bold=True)}
 _NAMES_SHOWN = 8
 _TEXT_LINES = 3
-_LEAST_TEXT = 24
+_LEAST_TEXT = 44
+"""With less room than this beside it, a longer text goes below."""
+_INDENT = 10
 _MOST_SUBJECT = 28
 
 
@@ -84,22 +86,27 @@ def _drawn(
         needed.append(max(filled, len(heading), widths[column]) if filled else widths[column])
     needed[4] = min(needed[4], _MOST_SUBJECT)
     before = sum(width + 2 for width in needed if width)
-    if look.width - before < _LEAST_TEXT:
-        before -= needed[4] - 8
-        needed[4] = 8
-    room = max(_LEAST_TEXT, look.width - before)
+    room = look.width - before
     found = [_line([*headings, "text"], needed, [_DIM] * 6)]
     for group, row in zip(groups, rows, strict=True):
         kind = _STYLES.get(severity(group), Style())
-        wrapped = textwrap.wrap(row[5], room) or [""]
-        if len(wrapped) > most:
-            wrapped = [*wrapped[: most - 1], set_cell_size(wrapped[most - 1], room - 1) + "…"]
         styles = [_DIM, _DIM, _BOLD if group.count > 1 else _DIM, kind, _BOLD, Style()]
-        found.append(_line([*row[:5], wrapped[0]], needed, styles))
-        found += [Text(" " * before + more) for more in wrapped[1:]]
+        below = room < _LEAST_TEXT and cell_len(row[5]) > room
+        indent = _INDENT if below else before
+        wrapped = _wrapped(row[5], look.width - indent, most)
+        first = [] if below else wrapped[:1]
+        found.append(_line([*row[:5], *(first or [""])], needed, styles))
+        found += [Text(" " * indent + more) for more in wrapped[len(first) :]]
     for line in found:
         line.no_wrap, line.overflow = True, "crop"
     return found
+
+
+def _wrapped(text: str, room: int, most: int) -> list[str]:
+    lines = textwrap.wrap(text, max(10, room), break_on_hyphens=False)
+    if len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], set_cell_size(lines[most - 1], room - 1).rstrip() + "…"]
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[Style]) -> Text:
