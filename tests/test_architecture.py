@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("perf",),
     ("sources", "sampler"),
     ("store",),
-    ("record",),
+    ("record", "ingest"),
     ("detect",),
     ("diagnose",),
     ("export", "fleet"),

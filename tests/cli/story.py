@@ -3,7 +3,7 @@ that is full for six seconds, a network reset, and a job that dies of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,10 +73,16 @@ def _cpu(first: int, seconds: int) -> list[Block]:
 
 def _blocks(first: int, seconds: int) -> list[Block]:
     def block(
-        field: str, every: int, instances: tuple[str, ...], value: Callable[[int, int], int]
+        field: str, every: int, instances: tuple[str, ...], value: Callable[[int, int], int] | int
     ) -> Block:
         ticks = range(first, first + seconds, every)
-        values = [[value(t, column) for column in range(len(instances))] for t in ticks]
+        values = [
+            [
+                value if isinstance(value, int) else value(t, column)
+                for column in range(len(instances))
+            ]
+            for t in ticks
+        ]
         times = START + np.array(ticks, np.int64) * SECOND
         return Block(field, instances, times, np.array(values, np.int64).reshape(len(ticks), -1))
 
@@ -86,36 +92,39 @@ def _blocks(first: int, seconds: int) -> list[Block]:
     starved = 6 * SECOND
     return [
         block("memcg.tracked", 10, node, lambda t, _: ZOMBIES_BEFORE + 240 + t // 10),
-        block("memcg.live", 60, node, lambda t, _: 240),
+        block("memcg.live", 60, node, 240),
         block("memcg.zombies", 60, node, lambda t, _: ZOMBIES_BEFORE + t // 10),
-        block("memcg.empty", 60, node, lambda t, _: 3),
+        block("memcg.empty", 60, node, 3),
         block("memcg.births", 10, names, lambda t, column: t // 10 if column == 0 else 5),
         block("memcg.removals", 10, names, lambda t, column: t // 10 if column == 0 else 5),
-        block("memcg.releases", 10, names, lambda t, column: 0 if column == 0 else 5),
-        block("memcg.pinned_shmem_bytes", 60, ("/system.slice",), lambda t, _: 4096 * (t // 10 + 9)),
-        block("memcg.pinned_file_bytes", 60, ("/system.slice",), lambda t, _: 0),
-        block("memcg.pinned_anonymous_bytes", 60, ("/system.slice",), lambda t, _: 0),
+        block("memcg.releases", 10, names, lambda _, column: 0 if column == 0 else 5),
+        block("memcg.pinned_shmem_bytes", 60, ("/system.slice",),
+              lambda t, _: 4096 * (t // 10 + 9)),
+        block("memcg.pinned_file_bytes", 60, ("/system.slice",), 0),
+        block("memcg.pinned_anonymous_bytes", 60, ("/system.slice",), 0),
         block("memory.percpu_bytes", 10, node, lambda t, _: 20_000_000_000 + 325_000 * (t // 10)),
         block("memory.slab_unreclaimable_bytes", 10, node,
               lambda t, _: 800_000_000 + 13_000 * (t // 10)),
         block("irq.count", 1, (*queues, "60 nvme0q3", "LOC", "61 idle"),
               lambda t, column: t * (900, 40, 30, 20, 300, 1000, 0)[column]),
         block("irq.core", 60, (*queues, "60 nvme0q3", "61 idle"),
-              lambda t, column: (3, 3, 3, 3, 1, -1)[column]),
+              lambda _, column: (3, 3, 3, 3, 1, -1)[column]),
         block("irq.device", 1, tuple("0123"), lambda t, column: t * (0, 300, 0, 990)[column]),
         block("softirq.net_rx", 1, tuple("0123"), lambda t, column: t * (0, 5, 0, 800)[column]),
         block("softnet.processed", 1, tuple("0123"), lambda t, column: t * (0, 5, 0, 8000)[column]),
-        block("softnet.squeezed", 1, tuple("0123"), lambda t, column: t // 100 if column == 3 else 0),
+        block("softnet.squeezed", 1, tuple("0123"),
+              lambda t, column: t // 100 if column == 3 else 0),
         block("softnet.dropped", 1, tuple("0123"),
               lambda t, column: 17 if column == 3 and t > BURST_AT else 0),
-        block("netthread.run_ns", 1, ("ksoftirqd/3", "napi/eth0-8193"), lambda t, _: t * 10_000_000),
+        block("netthread.run_ns", 1, ("ksoftirqd/3", "napi/eth0-8193"),
+              lambda t, _: t * 10_000_000),
         block("netthread.wait_ns", 1, ("ksoftirqd/3", "napi/eth0-8193"),
               lambda t, column: t * 1000 + (starved if t > BURST_AT + 6 and column == 0 else 0)),
         block("unit.restarts", 10, ("ecs.service", "sshd.service"),
               lambda t, column: t // 10 if column == 0 else 0),
-        block("unit.active", 10, ("ecs.service", "sshd.service"), lambda t, column: column),
-        block("container.total", 10, node, lambda t, _: 12),
-        block("container.restarts", 10, ("ecs-agent",), lambda t, _: 0),
+        block("unit.active", 10, ("ecs.service", "sshd.service"), lambda _, column: column),
+        block("container.total", 10, node, 12),
+        block("container.restarts", 10, ("ecs-agent",), 0),
         block("nic.stat", 10, ("eth0 tx_timeout", "eth0 device_reset"),
               lambda t, column: (t // 10 if t < BURST_AT else t // 10 - 70) if column == 0
               else int(t > BURST_AT)),
@@ -123,18 +132,21 @@ def _blocks(first: int, seconds: int) -> list[Block]:
     ]  # fmt: skip
 
 
-def _event(second: float, kind: str, subject: str, text: str = "", **more: object) -> Event:
-    known = {name: more.pop(name, None) for name in ("core", "pid")}
-    count = more.pop("count", 1)
-    return Event(
-        START + round(second * SECOND),
-        kind,
-        subject,
-        text,
-        count=count,
-        fields=more,
-        **known,  # type: ignore[arg-type]
-    )
+def _event(
+    second: float,
+    kind: str,
+    subject: str,
+    text: str = "",
+    *,
+    core: int | None = None,
+    pid: int | None = None,
+    count: int = 1,
+    of: Mapping[str, str | int | float] | None = None,
+    **fields: str | int | float,
+) -> Event:
+    """`of`: fields whose names are no identifiers, such as `class`."""
+    time_ns = START + round(second * SECOND)
+    return Event(time_ns, kind, subject, text, core, pid, count, {**(of or {}), **fields})
 
 
 def _events(rename: dict[str, str]) -> list[Event]:
@@ -161,13 +173,18 @@ def _events(rename: dict[str, str]) -> list[Event]:
             _event(100.3 + index / 5, "exit", "cc1", parent="gcc", parent_pid=20_000 + index,
                    lifetime_seconds=0.3),
         ]  # fmt: skip
-    starve = {"signature": "ena.tx_paused", "class": "netdev-starve", "queue": 5, "level": 3}
+    starve: dict[str, str | int | float] = {
+        "signature": "ena.tx_paused",
+        "class": "netdev-starve",
+        "queue": 5,
+        "level": 3,
+    }
     found += [
-        _event(BURST_AT + 6, "kernel-log", "eth0", RESET_TEXT, count=2, **starve),
+        _event(BURST_AT + 6, "kernel-log", "eth0", RESET_TEXT, count=2, of=starve),
         _event(BURST_AT + 7, "kernel-log", "eth0", "ena 0000:00:05.0 eth0: Trigger reset is on",
-               signature="ena.reset_start", level=3, **{"class": "netdev-reset"}),
+               signature="ena.reset_start", level=3, of={"class": "netdev-reset"}),
         _event(BURST_AT + 9, "job-log", "trainer", "ray.exceptions.ActorDiedError: the actor died",
-               signature="ray.actor_died", **{"class": "job"}),
+               signature="ray.actor_died", of={"class": "job"}),
         _event(300, "core-offline", "2", core=2),
         _event(330, "core-online", "2", core=2),
         _event(400, "rate", "recorder", "sampling at 48.5 Hz from now on", rate_hz=48.5),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ def test_what_matters_is_on_one_screen(ask: Ask) -> None:
     said = " ".join(text.split())
     assert "TX q 5 is paused for" in said
     assert "ActorDiedError" in said
-    assert f"20:10:00 20:29:50 {STARTS} unit-start ecs.service restart 0, auto-restart" in said
+    assert f"20:10:00 20:29:50 {STARTS} unit-start ecs.service auto-restart" in said
     assert "420 execs: cc1 300 · amazon-ecs-init 120" in said
 
 
@@ -137,11 +138,11 @@ def test_following_shows_each_new_event_once_and_late_ones_too() -> None:
     assert [event.text for event in seen] == ["before"]
     got: list[str] = []
     wanted = Wanted(kinds=("kernel-log",))
-    with pytest.raises(KeyboardInterrupt):
-        for fresh in follow(
-            live.recording, wanted, seen, window, now_ns=live.now_ns, sleep=live.sleep
-        ):
+    new = follow(live.recording, wanted, seen, window, now_ns=live.now_ns, sleep=live.sleep)
+    with suppress(KeyboardInterrupt):
+        for fresh in new:
             got += [event.text for event in fresh]
+    assert live.second > 15
     assert got == ["new", "told late"]
 
 

@@ -48,7 +48,9 @@ def test_the_screen_says_who_and_why(ask: Ask) -> None:
 
 
 def test_kinds_can_be_chosen(ask: Ask) -> None:
-    assert {one["kind"] for one in ask.json("units --kind container")["lifecycles"]} == {"container"}
+    assert {one["kind"] for one in ask.json("units --kind container")["lifecycles"]} == {
+        "container"
+    }
     ask("units --kind nonsense", expect=64)
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +40,18 @@ def test_the_same_program_under_another_parent_is_another_group() -> None:
     assert len(each(events * 2)) == 4
 
 
+def test_a_dump_of_the_kernel_is_one_line() -> None:
+    dump = [event("kernel-log", "", 5 + i / 1000, text=f" frame_{chr(97 + i)}+0x1/0x2")
+            for i in range(20)]  # fmt: skip
+    known = event("kernel-log", "trainer", 5.0005, text="trainer invoked oom-killer",
+                  of={"signature": "oom.invoked", "class": "mem"})  # fmt: skip
+    later = [event("kernel-log", "", 9 + i, text=f"line {chr(97 + i)}") for i in range(3)]
+    first, second, *rest = folded([dump[0], known, *dump[1:], *later])
+    assert first.text == "frame_a+0x1/0x2 … and 19 more lines"
+    assert second.subject == "trainer"
+    assert [group.text for group in rest] == ["line a", "line b", "line c"]
+
+
 def test_harm_outweighs_what_may_explain_it() -> None:
     assert severity(event("kernel-log", "eth0", 1, of=RESET)) == HARM
     assert severity(event("job-log", "trainer", 1)) == HARM
@@ -48,7 +62,9 @@ def test_harm_outweighs_what_may_explain_it() -> None:
         < HARM
     )
     assert severity(event("kernel-log", "", 1, text="just a warning")) == 0
-    assert severity(event("kernel-log", "", 1, of={"signature": "drop_caches", "class": "info"})) == 0
+    assert (
+        severity(event("kernel-log", "", 1, of={"signature": "drop_caches", "class": "info"})) == 0
+    )
     assert severity(event("exec", "sh", 1)) == 0
 
 
@@ -81,5 +97,10 @@ made = st.builds(
 
 @given(st.lists(made, max_size=30))
 def test_folding_loses_no_event(events: list[EventAnswer]) -> None:
-    assert sum(group.count for group in folded(events)) == sum(one.count for one in events)
+    lines = re.compile(r" … and (\d+) more lines$")
+    counts = [
+        group.count if (dump := lines.search(group.text)) is None else int(dump[1]) + 1
+        for group in folded(sorted(events, key=lambda one: one.wall_ns))
+    ]
+    assert len(events) <= sum(counts) <= sum(one.count for one in events)
     assert len(each(events)) == len(events)

@@ -48,7 +48,7 @@ def flame_of(words: dict[str, int], min_share: float = 0.0) -> FlameTree:
     tree, place = tree_of(list(words))
     table = FrameTable()
     branches = branches_of(tree, weights_of(words, tree, place), level_starts(tree.parent), table)
-    return flame_tree(branches, table, WINDOW, len(words), min_share)
+    return flame_tree(branches, table.frames(), WINDOW, len(words), min_share)
 
 
 def as_words(tree: FlameTree) -> tuple[dict[str, int], dict[str, int]]:
@@ -150,6 +150,6 @@ def test_frames_are_told_apart_by_module_and_kind() -> None:
 
 
 def test_no_tree_at_all_is_a_root_without_time() -> None:
-    tree = flame_tree(joined([]), FrameTable(), WINDOW, 0, 0.0)
+    tree = flame_tree(joined([]), (), WINDOW, 0, 0.0)
     assert tree.total_ns.tolist() == [0]
     assert tree.frames == (Frame("", "", FrameKind.UNKNOWN),)

@@ -87,12 +87,8 @@ def test_a_core_that_goes_and_comes_is_a_gap_with_events_and_is_sampled_again(
     assert back is not None
     assert back["percent_of_one_core"] > 50
     assert "exhume_spin_here" in frames_in(answer, "xh_spinner")
-
-    def all_are_back() -> bool:
-        status = node.status()  # written every few seconds
-        return bool(status["cores_online"] == status["cores_sampled"] == os.cpu_count())
-
-    wait_for(all_are_back, 15, "a status that has seen the core")
+    sampled = series(recording, "sampler.lost", window(spin.began, spin.seconds))
+    assert {answer.instance for answer in sampled} == {str(n) for n in range(os.cpu_count() or 0)}
 
 
 @pytest.mark.soak

@@ -123,7 +123,9 @@ def test_every_kind_of_event_is_made_somewhere_and_known() -> None:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 written.add(node.value)
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Event":
-                made.update(arg.value for arg in node.args[1:2] if isinstance(arg, ast.Constant))
+                made.update(
+                    str(arg.value) for arg in node.args[1:2] if isinstance(arg, ast.Constant)
+                )
     assert kinds <= written
     assert len(made) > 5
     assert made <= kinds

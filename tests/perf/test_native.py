@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import exhume.perf.native as native_module
@@ -118,19 +118,21 @@ def test_each_bit_alone_is_passed_over_or_read(bit: Bit) -> None:
     check_samples([shape] * 2, [Walker([shape.layout()]).walk(buffer)], [s, s])
 
 
-@given(SHAPES, st.data())
+WHO = st.builds(
+    Who,
+    pid=st.integers(-1, 1 << 22),
+    tid=st.integers(-1, 1 << 22),
+    time=U64S,
+    id=U64S,
+    cpu=st.integers(0, 4096),
+)
+
+
+@given(SHAPES, WHO)
+@example(Shape(ALL_BITS), Who(1, 2, 3, 4, 5))
+@example(Shape(ALL_BITS & ~Bit.IDENTIFIER), Who(1, 2, 3, 4, 5))
 @settings(deadline=None, max_examples=50)
-def test_other_records_keep_place_type_and_trailer(shape: Shape, data: st.DataObject) -> None:
-    who = data.draw(
-        st.builds(
-            Who,
-            pid=st.integers(-1, 1 << 22),
-            tid=st.integers(-1, 1 << 22),
-            time=U64S,
-            id=U64S,
-            cpu=st.integers(0, 4096),
-        )
-    )
+def test_other_records_keep_place_type_and_trailer(shape: Shape, who: Who) -> None:
     written = [
         enc.comm(shape, 1, 2, b"sh", who),
         enc.fork(shape, (3, 1, 3, 1), 99, who),

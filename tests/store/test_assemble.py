@@ -19,6 +19,7 @@ from exhume.model.sample import Stretch
 from exhume.model.segment import Origin, SegmentData
 from exhume.model.series import MISSING
 from exhume.model.stack import Mode
+from exhume.perf.records import KernelSymbol
 from exhume.perf.symbols.cache import path_of
 from exhume.store.assemble import assemble
 from exhume.store.columns import Columns
@@ -313,6 +314,19 @@ def test_a_log_without_any_side_band_still_tells_who_ran_where(log: Log) -> None
     (sample,) = seen(log.read())
     assert (sample.core, sample.comm, sample.mode) == (3, ":100", Mode.SYSTEM)
     assert sample.path == ("[unknown]", "do_syscall_64", "ksys_read")
+
+
+def test_a_bpf_program_loaded_since_the_kernels_symbols_were_read_has_its_name(log: Log) -> None:
+    at = 0xFFFF_FFFF_C000_0000
+    chain = (KERNEL, at + 8, k("ksys_read"))
+    loaded = KernelSymbol(T0 + S, at, 64, "bpf_prog_6deef7357e7b4530", False)
+    unloaded = KernelSymbol(T0 + S, at + 64, 64, "bpf_prog_gone", True)
+    log.begin().tick(Hit(0, 0, 0, chain)).new_epoch()
+    log.tick(Hit(0, 0, 0, chain), kernel_symbols=[loaded, unloaded])
+    assert [s.path for s in seen(log.read())] == [
+        ("ksys_read", "[unknown]"),
+        ("ksys_read", "bpf_prog_6deef7357e7b4530"),
+    ]
 
 
 def test_a_live_window_limits_the_samples_and_nothing_else(log: Log) -> None:

@@ -21,6 +21,7 @@ from exhume.errors import EXIT_INTERNAL, EXIT_PERMISSION, EXIT_USAGE, ExhumeErro
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("up", "Record this node, and say where to look."),
     ("record", "Record this node until stopped: every core, every second."),
+    ("import", "Turn files you already have into a recording like any other."),
     ("serve", "Answer questions about a recording over HTTP, on loopback."),
     ("status", "What is recorded, since when, what is missing and why, and what it costs."),
     ("cores", "Which cores were busy when: a map of core × time, by its worst seconds."),
@@ -34,6 +35,9 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("fields", "The catalogue of all that is recorded: what each field means, and its unit."),
 )
 """Every command with the first line of its module's docstring; `cli/<name>.py` is the module."""
+
+MODULES = {"import": "import_files"}
+"""Where that name is none that Python lets one import."""
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -87,7 +91,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def command_module(name: str) -> Command:
-    return cast(Command, importlib.import_module(f"exhume.cli.{name}"))
+    return cast(Command, importlib.import_module(f"exhume.cli.{MODULES.get(name, name)}"))
 
 
 def build_parser(only: str | None) -> Parser:

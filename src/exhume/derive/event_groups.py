@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from exhume.model.answers import EventAnswer
 from exhume.model.evidence import EventGroup
@@ -45,6 +46,10 @@ _BY_KIND = {
 _NUMBERS = re.compile(r"0x[0-9a-f]+|(?<![a-zA-Z])[0-9a-f]*\d[0-9a-f]*(?![a-zA-Z])")
 _SAME_TEXT = 80
 """Characters of an unknown line that are compared."""
+_DUMP = "\0dump"
+_BLOCK_LINES = 4
+_BLOCK_NS = 50_000_000
+"""Unknown lines of the kernel log that follow each other so quickly are one message: a dump."""
 
 
 def severity(event: EventAnswer | EventGroup) -> int:
@@ -66,8 +71,15 @@ def most_severe(events: Sequence[EventAnswer]) -> list[EventGroup]:
 
 
 def folded(events: Sequence[EventAnswer]) -> list[EventGroup]:
-    """Like events as one each, in order of their first time."""
-    return [_group(members) for members in _grouped(events).values()]
+    """Like events as one each, in order of their first time; a dump of the kernel is one, too."""
+    found = []
+    for key, members in _grouped(events).items():
+        group = _group(members)
+        if key[2] == _DUMP:
+            text = f"{group.text.strip()} … and {len(members) - 1} more lines"
+            group = replace(group, text=text, count=1)
+        found.append(group)
+    return found
 
 
 def each(events: Sequence[EventAnswer]) -> list[EventGroup]:
@@ -85,9 +97,26 @@ def alike(event: EventAnswer) -> tuple[str, ...]:
 
 def _grouped(events: Sequence[EventAnswer]) -> dict[tuple[str, ...], list[EventAnswer]]:
     groups: dict[tuple[str, ...], list[EventAnswer]] = {}
-    for event in events:
-        groups.setdefault(alike(event), []).append(event)
+    dumped = _dumps(events)
+    for index, event in enumerate(events):
+        groups.setdefault(dumped.get(index) or alike(event), []).append(event)
     return groups
+
+
+def _dumps(events: Sequence[EventAnswer]) -> dict[int, tuple[str, ...]]:
+    """Which events are lines of a dump, and of which one."""
+    found: dict[int, tuple[str, ...]] = {}
+    run: list[int] = []
+    for index, event in enumerate(events):
+        if event.kind != "kernel-log" or "signature" in event.fields:
+            continue  # what comes between the lines of a dump does not end it
+        if run and event.wall_ns - events[run[-1]].wall_ns > _BLOCK_NS:
+            run = []
+        run.append(index)
+        if len(run) >= _BLOCK_LINES:
+            key = event.kind, "", _DUMP, str(events[run[0]].wall_ns)
+            found.update(dict.fromkeys(run[-_BLOCK_LINES:], key))
+    return found
 
 
 def _group(members: Sequence[EventAnswer]) -> EventGroup:

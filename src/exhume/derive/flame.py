@@ -48,13 +48,17 @@ class FrameTable:
         return tuple(self._numbers)
 
 
-def branches_of(tree: StackTree, own_ns: I64, starts: list[int], table: FrameTable) -> Branches:
-    """Only the nodes that hold any time."""
+def branches_of(
+    tree: StackTree, own_ns: I64, starts: list[int], table: FrameTable | None
+) -> Branches:
+    """Only the nodes that hold any time. Without a table frames keep the tree's own numbers."""
     total = sum_up(tree.parent, own_ns, starts)
     keep = total > 0
     keep[:1] = True
     parent = _renumbered(tree.parent, keep)
-    frame = table.numbers(tree.frames, tree.frame[keep])
+    frame = tree.frame[keep]
+    if table is not None:
+        frame = table.numbers(tree.frames, frame)
     return Branches(parent, frame, total[keep], own_ns[keep])
 
 
@@ -109,19 +113,19 @@ def joined(parts: Sequence[Branches]) -> Branches:
 
 def flame_tree(
     branches: Branches,
-    table: FrameTable,
+    frames: Sequence[Frame],
     window: Window,
     samples: int,
     min_share: float,
     already_pruned_ns: int = 0,
 ) -> FlameTree:
-    """Branches under `min_share` of everything go; their time stays in their ancestors' total."""
+    """`frames` is what the branches number. Branches under `min_share` of everything go; their time
+    stays in their ancestors' total."""
     total = branches.total_ns
     keep = total >= min_share * float(total[0])
     keep[0] = True
     cut = ~keep
     cut[cut] = keep[branches.parent[cut]]
-    frames = table.frames() or (EMPTY,)
     kept = branches.frame[keep].tolist()
     return FlameTree(
         window,
@@ -152,7 +156,7 @@ def merge_trees(trees: Sequence[FlameTree]) -> FlameTree:
     )
     samples = sum(tree.samples for tree in trees)
     pruned = sum(tree.pruned_ns for tree in trees)
-    return flame_tree(joined(parts), table, window, samples, 0.0, pruned)
+    return flame_tree(joined(parts), table.frames(), window, samples, 0.0, pruned)
 
 
 def _renumbered(parent: I32, keep: Bool) -> I32:

@@ -99,7 +99,9 @@ def container_ids(events: Iterable[EventAnswer]) -> dict[str, frozenset[str]]:
 def _owns(one: Lifecycle, memcg: MemcgName, seen_in: Mapping[str, set[str]]) -> bool:
     name = memcg.name
     if one.kind == "unit":
-        return _fits(one.name, name.rpartition("/")[2])
+        last = name.rpartition("/")[2]
+        # `/docker/*` fits every name and is no unit's: theirs keep the ending.
+        return last.endswith("." + one.name.rpartition(".")[2]) and _fits(one.name, last)
     if "*" not in name:
         return False  # one cgroup that stays is nobody's leak
     if one.kind == "container":

@@ -28,6 +28,7 @@ from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents, ProcessTime
 HOUR_SECONDS = 3600.0
 _LOOKS = 5
 _OF_LOOKS = 3
+_RUNNING = ("running", "start", "start-pre", "start-post", "reload")
 _GRACE_NS = 1_000_000_000
 """An exit may be stamped a little before the look that told of its start."""
 _ORDER: tuple[Mark, ...] = ("crash loop", "loop", "many short jobs", "scheduled", "healthy")
@@ -51,7 +52,7 @@ def of_units(
         runs = Runs(
             *_starts(group.starts),
             *_each_once(_unit_lifetimes(group, ended)),
-            known_ends=max(len(group.starts), len(group.ends)),
+            known_ends=max(_known_ends(group), len(group.ends)),
             bad_ends=len(group.ends),
             restarts=restarts.get(name, 0),
             waits_to_restart=looks.count("auto-restart") >= _OF_LOOKS,
@@ -150,6 +151,12 @@ def _starts(events: Sequence[EventAnswer]) -> tuple[I64, I64]:
 
 def _each_once(lifetimes: list[float]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], I64]:
     return np.array(lifetimes, np.float64), np.ones(len(lifetimes), np.int64)
+
+
+def _known_ends(group: _Group) -> int:
+    """Of one that fails now and then: a start that was seen running tells of no end."""
+    states = [event.fields.get("sub_state") for event in group.starts]
+    return sum(state not in _RUNNING for state in states) if group.ends else len(states)
 
 
 def _unit_lifetimes(group: _Group, ended: Mapping[int, list[int]]) -> list[float]:

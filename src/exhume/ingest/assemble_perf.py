@@ -8,15 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from exhume.ingest.collect import NO_TIMES, Collector, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
-from exhume.ingest.piece import NO_CORE, ClockKind, Facts, Hints, Interval, Piece, Sampled
-from exhume.ingest.rows import RowWriter, Sketch, cores_of, usual_rate_hz
+from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
+from exhume.ingest.rows import cores_of
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import ProgramSymbols
 from exhume.model.arrays import I64, Bool
 from exhume.model.event import Event
-from exhume.model.stack import FrameKind, StackTree
+from exhume.model.stack import StackTree
 from exhume.perf import eventnames
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
 from exhume.perf.births import exec_events, exit_events
@@ -31,14 +32,13 @@ from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.perf.symbols.kallsyms import BPF
 
 _DUMMY = "dummy"
-NO_TIMES = "its samples have no times: they are laid out one after the other, in the file's order"
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     assembler = PerfAssembler(source, context, context.event)
     piece = assembler.run()
     others = piece.facts.other_events
-    if not assembler.kept and others and not context.event:
+    if not assembler.kept() and others and not context.event:
         # The event that measures time best was never hit: take the one that was.
         assembler = PerfAssembler(source, context, max(others, key=others.__getitem__))
         piece = assembler.run()
@@ -51,8 +51,7 @@ class PerfAssembler:
         self._context = context
         self._data = PerfData(lambda: source.open(context.progress), str(source.path))
         self._wanted = event
-        self._rows = RowWriter(context.folder / "rows")
-        self._sketch = Sketch()
+        self._collected = Collector(context.folder)
         self._history = History()
         self._files: dict[int, MappedCode] = {}
         self._kernel_maps: list[KernelMap] = []
@@ -66,9 +65,10 @@ class PerfAssembler:
         self._events: list[Event] = []
         self._counts: Counter[int] = Counter()
         self._lost: Counter[int] = Counter()
-        self._bad = self._idle = self._timeless = 0
-        self._rate: float | None = None
-        self.kept = 0
+        self._bad = 0
+
+    def kept(self) -> int:
+        return self._collected.kept
 
     def run(self) -> Piece:
         try:
@@ -77,7 +77,7 @@ class PerfAssembler:
                 self._name(epoch)
                 self._history.forget_dead(epoch.exits)
         finally:
-            self._rows.close()
+            self._collected.close()
         return self._finish()
 
     def _chunks(self) -> Iterator[Chunk]:
@@ -86,9 +86,7 @@ class PerfAssembler:
             if self._programs is None:
                 features = self._data.features
                 is_local = is_recorded_here(self._context.places.host, features)
-                self._programs = ProgramSymbols(
-                    self._context.places, features.build_ids, is_local
-                )
+                self._programs = ProgramSymbols(self._context.places, features.build_ids, is_local)
             for hash_, identity in chunk.files.items():
                 if hash_ not in self._files:
                     self._files[hash_] = self._programs.code(identity)
@@ -138,17 +136,13 @@ class PerfAssembler:
 
     def _name(self, epoch: Epoch) -> None:
         namer = self._namer_now()
-        samples = epoch.samples
+        samples, collected = epoch.samples, self._collected
         wanted = self._is_wanted()[samples.event]
-        time = samples.time.astype(np.int64)
-        core = cores_of(samples.cpu)
-        time = self._times(time, wanted)
-        self._rows.saw(time[wanted])
-        self._sketch.add(time[wanted], core[wanted])
-        if self._rate is None:
-            self._rate = usual_rate_hz(time[wanted], core[wanted])
+        time, core = samples.time.astype(np.int64), cores_of(samples.cpu)
+        time = collected.times(time, wanted & (time == 0), self._attr_rate())
+        collected.saw(time[wanted], core[wanted], samples.tid[wanted])
         is_idle = self._kernel.idle(samples.ip, samples.pid) & wanted
-        self._idle += int(is_idle.sum())
+        collected.idle += int(is_idle.sum())
         rows = wanted & ~is_idle
         raw = RawSamples(
             time=time[rows],
@@ -162,14 +156,15 @@ class PerfAssembler:
             word_count=epoch.word_count,
         )
         threads, nodes = namer.name(raw)
-        self.kept += len(raw.time)
-        self._rows.add(raw.time, raw.core, threads, nodes)
+        collected.keep(raw.time, raw.core, threads, nodes)
 
     def _is_wanted(self) -> Bool:
         """Of each event, whether its samples are kept: of several only what measures time."""
         names = [event.name for event in self._data.events]
         chosen = self._chosen()
-        return np.array([not chosen or eventnames.plain(name) == chosen for name in names], np.bool_)
+        return np.array(
+            [not chosen or eventnames.plain(name) == chosen for name in names], np.bool_
+        )
 
     def _chosen(self) -> str:
         names = [event.name for event in self._data.events]
@@ -177,17 +172,6 @@ class PerfAssembler:
         if self._wanted:
             return eventnames.plain(self._wanted)
         return eventnames.plain(min(real, key=eventnames.preference)) if real else ""
-
-    def _times(self, time: I64, wanted: Bool) -> I64:
-        """`perf record` of a single task may leave times out."""
-        missing = np.flatnonzero(wanted & (time == 0))
-        if not len(missing):
-            return time
-        step = 1e9 / (self._attr_rate() or 1000.0)
-        time = time.copy()
-        time[missing] = 1 + ((self._timeless + np.arange(len(missing))) * step).astype(np.int64)
-        self._timeless += len(missing)
-        return time
 
     def _attr_rate(self) -> float | None:
         for event in self._data.events:
@@ -203,28 +187,30 @@ class PerfAssembler:
     def _finish(self) -> Piece:
         tree, renumbered, threads, cgroups = self._namer_now().finish()
         paths = [self._cgroup_paths[n] if n >= 0 else "" for n in cgroups.tolist()]
-        rate = self._attr_rate() or self._rate or 0.0
-        features = self._data.features
-        clock = ClockKind.KERNEL_LOG if self._data.clock_id is None else ClockKind.OWN
-        first, last = self._rows.first_ns, self._rows.last_ns
-        intervals: tuple[Interval, ...] = ()
-        if first is not None and last is not None:
-            period = round(1e9 / rate) if rate else 1
-            intervals = (Interval(first, last + period, self._chosen(), rate),)
+        features, collected = self._data.features, self._collected
+        is_own = self._data.clock_id is not None or collected.without_time
         return Piece(
             hints=Hints(
-                features.hostname, features.release, features.architecture, features.cores,
+                features.hostname,
+                features.release,
+                features.architecture,
+                features.cores,
                 " ".join(features.command),
             ),
-            clock=clock if not self._timeless else ClockKind.OWN,
-            claim=self._context.clock.of_perf_data(self._source.path, self._data, first, last),
-            sampled=Sampled(
-                self._rows.finish(renumbered), tree, replace(threads, cgroup=tuple(paths)),
-                intervals, self._sketch.hashes,
+            clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
+            claim=self._context.clock.of_perf_data(
+                self._source.path, self._data, collected.first_ns, collected.last_ns
+            ),
+            sampled=collected.sampled(
+                tree,
+                renumbered,
+                replace(threads, cgroup=tuple(paths)),
+                self._chosen(),
+                self._attr_rate(),
             ),
             events=tuple(sorted(self._events, key=lambda event: event.time_ns)),
             facts=self._facts(tree),
-        )  # fmt: skip
+        )
 
     def _facts(self, tree: StackTree) -> Facts:
         names = [event.name for event in self._data.events]
@@ -239,20 +225,14 @@ class PerfAssembler:
         if lost := sum(self._lost.values()):
             problems.append(f"the kernel dropped {lost} records while it was recorded")
         notes = [self._kernel.how] if self._kernel.how else []
-        if self._timeless:
+        if self._collected.without_time:
             notes.append(NO_TIMES)
         return Facts(
             samples=sum(self._counts.values()),
-            idle=self._idle,
+            idle=self._collected.idle,
             other_events=dict(others),
-            cores=tuple(core for core in self._rows.cores if core != NO_CORE),
+            cores=self._collected.cores,
             named_ratio=named_ratio(tree),
             notes=tuple(notes),
             problems=tuple(problems),
         )
-
-
-def named_ratio(tree: StackTree) -> float:
-    kinds = np.array([frame.kind for frame in tree.frames], np.uint8)[tree.frame[1:]]
-    frames = kinds[kinds != FrameKind.PROCESS]
-    return float((frames != FrameKind.UNKNOWN).mean()) if len(frames) else 1.0

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from exhume.ingest.assemble_perf import NO_TIMES, named_ratio
+from exhume.ingest.collect import NO_TIMES, Collector, named_ratio
 from exhume.ingest.context import Context
-from exhume.ingest.piece import NO_CORE, ClockKind, Facts, Hints, Interval, Piece, Sampled
-from exhume.ingest.rows import RowWriter, Sketch, cores_of, usual_rate_hz
+from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
+from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.streams import Inflated, Source
 from exhume.model.arrays import I64, Bool
@@ -40,15 +40,12 @@ class ScriptAssembler:
         self._source = source
         self._context = context
         self._wanted = eventnames.plain(event) if event else ""
-        self._rows = RowWriter(context.folder / "rows")
-        self._sketch = Sketch()
+        self._collected = Collector(context.folder)
         self._stacks = ScriptStacks()
         self._comms: list[str] = []
         self._events: list[str] = []
         self._counts: Counter[int] = Counter()
         self._threads: dict[tuple[int, int, int], int] = {}
-        self._idle = self._timeless = 0
-        self._rates: list[float] = []
 
     def run(self) -> Piece:
         try:
@@ -61,7 +58,7 @@ class ScriptAssembler:
                     self._add(block)
                 broken = stream.problem if isinstance(stream, Inflated) else ""
         finally:
-            self._rows.close()
+            self._collected.close()
         return self._finish(reader, broken)
 
     def better_event(self) -> str:
@@ -86,20 +83,17 @@ class ScriptAssembler:
         self._counts.update(columns.event.tolist())
         self._stacks.learn(block)
         wanted = self._is_wanted()[columns.event]
-        time = self._times(columns, wanted)
-        core = cores_of(columns.cpu)
-        self._rows.saw(time[wanted])
-        self._sketch.add(time[wanted], core[wanted])
-        rate = self._period_rate(columns) or usual_rate_hz(time[wanted], core[wanted])
-        if rate:
-            self._rates.append(rate)
+        rate = self._period_rate(columns)
+        is_missing = wanted & (columns.time == NO_NUMBER)
+        time, core = self._collected.times(columns.time, is_missing, rate), cores_of(columns.cpu)
+        self._collected.saw(time[wanted], core[wanted], columns.tid[wanted], rate)
         is_idle = wanted & (columns.tid == 0) & self._stacks.is_idle()[columns.stack]
-        self._idle += int(is_idle.sum())
+        self._collected.idle += int(is_idle.sum())
         rows = wanted & ~is_idle
         thread = self._thread_numbers(columns, rows)
         comm = columns.comm[rows].astype(np.int64)
         node = self._stacks.nodes(comm, columns.stack[rows].astype(np.int64), self._comms)
-        self._rows.add(time[rows], core[rows], thread, node)
+        self._collected.keep(time[rows], core[rows], thread, node)
 
     def _is_wanted(self) -> Bool:
         if not self._wanted and self._events:
@@ -111,20 +105,14 @@ class ScriptAssembler:
         ]
         return np.array(wanted, np.bool_)
 
-    def _times(self, columns: Scanned, wanted: Bool) -> I64:
-        missing = np.flatnonzero(wanted & (columns.time == NO_NUMBER))
-        if not len(missing):
-            return columns.time
-        time = columns.time.copy()
-        places = self._timeless + np.arange(len(missing))
-        time[missing] = 1 + (places * 1e9 / (self._period_rate(columns) or 1000.0)).astype(np.int64)
-        self._timeless += len(missing)
-        return time
-
     def _period_rate(self, columns: Scanned) -> float | None:
         """Of clocks the period is a time."""
         periods = columns.period[columns.period > 0]
-        return eventnames.rate_of(self._wanted, None, int(np.median(periods))) if len(periods) else None
+        return (
+            eventnames.rate_of(self._wanted, None, int(np.median(periods)))
+            if len(periods)
+            else None
+        )
 
     def _thread_numbers(self, columns: Scanned, rows: Bool) -> I64:
         ids = [c[rows].astype(np.int64) for c in (columns.pid, columns.tid, columns.comm)]
@@ -135,13 +123,7 @@ class ScriptAssembler:
 
     def _finish(self, reader: ScriptReader, broken: str) -> Piece:
         tree, renumbered = self._stacks.finish()
-        header = reader.header
-        first, last = self._rows.first_ns, self._rows.last_ns
-        intervals: tuple[Interval, ...] = ()
-        if first is not None and last is not None:
-            rate = self._rate(reader)
-            period = round(1e9 / rate) if rate else 1
-            intervals = (Interval(first, last + period, self._wanted or "unknown", rate),)
+        header, collected = reader.header, self._collected
         keys = list(self._threads)
         threads = Threads(
             pid=np.array([key[0] for key in keys], np.int32),
@@ -150,26 +132,28 @@ class ScriptAssembler:
             comm=tuple(self._comms[key[2]] for key in keys),
             cgroup=("",) * len(keys),
         )
-        is_own = self._timeless or header.clock
+        is_own = collected.without_time or header.clock
         return Piece(
             hints=Hints(
                 header.hostname, header.release, header.architecture, header.cores, header.command
             ),
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
-            claim=self._context.clock.of_script(self._source.path, header, first, last),
-            sampled=Sampled(
-                self._rows.finish(renumbered), tree, threads, intervals, self._sketch.hashes
+            claim=self._context.clock.of_script(
+                self._source.path, header, collected.first_ns, collected.last_ns
+            ),
+            sampled=collected.sampled(
+                tree, renumbered, threads, self._wanted, self._header_rate(reader)
             ),
             facts=self._facts(reader, tree, broken),
         )
 
-    def _rate(self, reader: ScriptReader) -> float:
+    def _header_rate(self, reader: ScriptReader) -> float | None:
         for event in reader.header.events:
             if eventnames.plain(event.name) == self._wanted:
                 found = eventnames.rate_of(event.name, event.rate_hz, event.period)
                 if found:
                     return found
-        return float(np.median(self._rates)) if self._rates else 0.0
+        return None
 
     def _facts(self, reader: ScriptReader, tree: StackTree, broken: str) -> Facts:
         others = {
@@ -186,10 +170,10 @@ class ScriptAssembler:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
         return Facts(
             samples=sum(c for n, c in self._by_name().items() if not n.startswith(_SIDE_BAND)),
-            idle=self._idle,
+            idle=self._collected.idle,
             other_events=others,
-            cores=tuple(core for core in self._rows.cores if core != NO_CORE),
+            cores=self._collected.cores,
             named_ratio=named_ratio(tree),
-            notes=(NO_TIMES,) if self._timeless else (),
+            notes=(NO_TIMES,) if self._collected.without_time else (),
             problems=tuple(problems),
         )

@@ -34,7 +34,7 @@ def _joined(blocks: list[Block]) -> Block:
     values = np.full((len(ticks), len(instances)), MISSING, np.int64)
     for block in reversed(blocks):
         rows = np.searchsorted(ticks, block.tick_ns)
-        columns = [place[name] for name in block.instances]
+        columns = np.array([place[name] for name in block.instances], np.int64)
         old = values[np.ix_(rows, columns)]
         values[np.ix_(rows, columns)] = np.where(block.values != MISSING, block.values, old)
     return Block(first.field, instances, ticks, values)

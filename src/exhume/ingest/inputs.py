@@ -53,7 +53,9 @@ def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
         path = Path(text)
         if path.is_dir():
             # Folders inside are other things: the truth about a test, another node.
-            yield from ((entry, False) for entry in path.iterdir() if not entry.name.startswith("."))
+            yield from (
+                (entry, False) for entry in path.iterdir() if not entry.name.startswith(".")
+            )
         elif has_magic(text) and not path.exists():
             names = glob(text)
             if not names:

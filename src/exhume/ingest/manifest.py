@@ -1,4 +1,4 @@
-"""What an import has finished: one line a file, so that an interrupted one goes on where it stopped.
+"""What an import has finished, one line a file: an interrupted one goes on where it stopped.
 
 Lines are appended and synced. One that a crash cut off is not there.
 """

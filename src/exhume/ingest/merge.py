@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from exhume.derive.stacks import level_starts, sum_up
 from exhume.ingest.blocks import joined_blocks
+from exhume.ingest.intervals import clipped, stretches_of
 from exhume.ingest.piece import Interval, Piece, Sampled
 from exhume.ingest.rows import blocks_of, in_window
 from exhume.model.arrays import I32, I64, U16
 from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.event import Event
-from exhume.model.sample import Samples, Stretch, Threads
+from exhume.model.sample import Samples, Threads
 from exhume.model.segment import Origin, SegmentData
 from exhume.model.stack import StackTree
 from exhume.perf.symbolize import FrameTable
@@ -26,9 +28,8 @@ from exhume.perf.tree import TreeBuilder
 SEGMENT_NS = 600 * 1_000_000_000
 MAX_ROWS = 8_000_000
 """Samples of one segment: more are cut into shorter ones. They take 24 bytes each while sorted."""
-_GAP_NS = 2_000_000_000
-"""Shorter than this without samples is not told as a gap: perf was started anew."""
 _PIECE_ROWS = 1 << 15
+_SECOND_NS = 1_000_000_000
 _CORE_SHIFT = 40
 _TIME_MASK = (1 << _CORE_SHIFT) - 1
 
@@ -51,21 +52,21 @@ class Merged:
     pieces: Callable[[], Iterator[Samples]]
 
 
-def merged(
-    placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin
-) -> Iterator[Merged]:
-    """What lies in [start, end) of wall time; several where one would be too large."""
-    rows = sum(
-        int(in_window(part, start_ns - p.offset_ns, end_ns - p.offset_ns).sum())
-        for p in placed
-        for part in blocks_of(_rows(p))
-    )
-    parts = -(-rows // MAX_ROWS) or 1
-    edges = [start_ns + (end_ns - start_ns) * i // parts for i in range(parts + 1)]
-    for begin, end in zip(edges, edges[1:], strict=False):
-        found = _merge(placed, begin, end, origin)
-        if found is not None:
-            yield found
+def windows(placed: Sequence[Placed], start_ns: int, end_ns: int) -> list[tuple[int, int]]:
+    """[start, end) of wall time cut into what fits one segment each. None of several is empty."""
+    seconds = np.zeros(-(-(end_ns - start_ns) // _SECOND_NS), np.int64)
+    for p in placed:
+        for part in blocks_of(_rows(p)):
+            inside = part[in_window(part, start_ns - p.offset_ns, end_ns - p.offset_ns)]
+            at = (inside["time"] + (p.offset_ns - start_ns)) // _SECOND_NS
+            seconds += np.bincount(at, minlength=len(seconds))
+    edges, held = [start_ns], 0
+    for second, count in enumerate(seconds.tolist()):
+        if held and held + count > MAX_ROWS:
+            edges.append(start_ns + second * _SECOND_NS)
+            held = 0
+        held += count
+    return list(pairwise([*edges, end_ns]))
 
 
 def _rows(placed: Placed) -> np.ndarray[tuple[int, ...], np.dtype[np.void]]:
@@ -73,15 +74,14 @@ def _rows(placed: Placed) -> np.ndarray[tuple[int, ...], np.dtype[np.void]]:
     return sampled.rows if sampled is not None else np.empty(0, [("time", "<i8")])
 
 
-def _merge(
-    placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin
-) -> Merged | None:
+def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) -> Merged | None:
+    """What lies in [start, end) of wall time; None where there is nothing."""
     samples = _Samples(start_ns)
     intervals: list[Interval] = []
     for p in placed:
         if p.with_samples and p.piece.sampled is not None:
             samples.add(p.piece.sampled, p.offset_ns, start_ns, end_ns)
-            intervals += _clipped(p.piece.sampled.intervals, p.offset_ns, start_ns, end_ns)
+            intervals += clipped(p.piece.sampled.intervals, p.offset_ns, start_ns, end_ns)
     blocks = joined_blocks([(p.piece.blocks, p.offset_ns) for p in placed], start_ns, end_ns)
     events = sorted(
         (e for p in placed for e in _moved_events(p, start_ns, end_ns)), key=lambda e: e.time_ns
@@ -93,14 +93,14 @@ def _merge(
     if not instants:
         return None
     first, last = min(instants), max(instants)
-    tree, threads, pieces = samples.finish(stretches := _stretches(intervals, first, last))
+    tree, threads, pieces = samples.finish()
     return Merged(
         SegmentData(
             origin=origin,
             clock=_clock(placed, first),
             start_ns=first,
             end_ns=last,
-            stretches=stretches,
+            stretches=stretches_of(intervals, first, last),
             samples=NO_SAMPLES,
             tree=tree,
             threads=threads,
@@ -155,7 +155,7 @@ class _Samples:
         frame = np.zeros(len(tree.frames), np.int64)
         frame[wanted] = self._frames.numbers(tree.frames[number] for number in wanted.tolist())
         found = np.zeros(len(tree.parent), np.int64)
-        for begin, end in zip(starts[1:], starts[2:], strict=False):
+        for begin, end in pairwise(starts[1:]):
             level = begin + np.flatnonzero(is_used[begin:end])
             found[level] = self._tree.children(found[tree.parent[level]], frame[tree.frame[level]])
         ends = np.flatnonzero(counts)
@@ -173,9 +173,7 @@ class _Samples:
             found[row] = self._threads.setdefault(key, len(self._threads))
         return found
 
-    def finish(
-        self, stretches: tuple[Stretch, ...]
-    ) -> tuple[StackTree, Threads, Callable[[], Iterator[Samples]]]:
+    def finish(self) -> tuple[StackTree, Threads, Callable[[], Iterator[Samples]]]:
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         modes = np.concatenate([np.empty(0, np.uint8), *self._modes])
         tree, renumbered = self._tree.finish(self._frames.frames, ends, modes)
@@ -204,46 +202,6 @@ class _Samples:
                 yield Samples(time, core, thread[rows], stack, np.zeros(len(rows), np.uint32))
 
         return tree, threads, pieces
-
-
-def _clipped(
-    intervals: Sequence[Interval], offset_ns: int, start_ns: int, end_ns: int
-) -> Iterator[Interval]:
-    for one in intervals:
-        begin, end = max(one.start_ns + offset_ns, start_ns), min(one.end_ns + offset_ns, end_ns)
-        if begin < end:
-            yield Interval(begin, end, one.event, one.rate_hz)
-
-
-def _stretches(intervals: Sequence[Interval], first_ns: int, last_ns: int) -> tuple[Stretch, ...]:
-    """At each instant the highest rate of those in force; none where nothing was sampled."""
-    covered = _without_small_gaps(intervals)
-    edges = sorted({first_ns, last_ns, *(i.start_ns for i in covered), *(i.end_ns for i in covered)})
-    found: list[Stretch] = []
-    for at in edges[:-1] or [first_ns]:
-        inside = [i for i in covered if i.start_ns <= at < i.end_ns]
-        best = max(inside, key=lambda i: i.rate_hz, default=None)
-        event, rate = (best.event, best.rate_hz) if best else ("none", 0.0)
-        if not found or (found[-1].event, found[-1].rate_hz) != (event, rate):
-            found.append(Stretch(at, event, rate))
-    return tuple(found)
-
-
-def _without_small_gaps(intervals: Sequence[Interval]) -> list[Interval]:
-    ordered = sorted(intervals, key=lambda i: i.start_ns)
-    found: list[Interval] = []
-    for one in ordered:
-        before = found[-1] if found else None
-        if (
-            before is not None
-            and one.start_ns - before.end_ns <= _GAP_NS
-            and (one.event, one.rate_hz) == (before.event, before.rate_hz)
-        ):
-            end = max(one.end_ns, before.end_ns)
-            found[-1] = Interval(before.start_ns, end, one.event, one.rate_hz)
-        else:
-            found.append(one)
-    return found
 
 
 def _moved_events(placed: Placed, start_ns: int, end_ns: int) -> Iterator[Event]:

@@ -20,6 +20,7 @@ NO_CORE = 65_535
 ROW = np.dtype([("time", "<i8"), ("node", "<i4"), ("thread", "<i4"), ("core", "<u2")])
 """A sample: its time in nanoseconds of the piece's clock, and where it stands in the tables."""
 Rows = NDArray[np.void]
+NO_SKETCH: U64 = np.empty(0, np.uint64)
 
 
 class ClockKind(Enum):
@@ -85,7 +86,7 @@ class Sampled:
     tree: StackTree
     threads: Threads
     intervals: tuple[Interval, ...]
-    sketch: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
+    sketch: U64 = field(default_factory=lambda: NO_SKETCH)
     """A small fingerprint of when and where samples were taken: the same for the same samples."""
 
 
@@ -124,6 +125,8 @@ class Piece:
     def span_ns(self) -> tuple[int, int] | None:
         """First and last instant of its clock that it says anything about."""
         found = [(i.start_ns, i.end_ns) for i in self.sampled.intervals] if self.sampled else []
-        found += [(int(b.tick_ns.min()), int(b.tick_ns.max())) for b in self.blocks if len(b.tick_ns)]
+        found += [
+            (int(b.tick_ns.min()), int(b.tick_ns.max())) for b in self.blocks if len(b.tick_ns)
+        ]
         found += [(event.time_ns, event.time_ns) for event in self.events]
         return (min(f[0] for f in found), max(f[1] for f in found)) if found else None

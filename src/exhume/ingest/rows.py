@@ -12,7 +12,6 @@ from exhume.model.arrays import I32, I64, U16, U32, U64, Bool
 
 SKETCH_SIZE = 256
 _BLOCK_ROWS = 1 << 20
-_NO_CPU = np.uint32(0xFFFF_FFFF)
 
 
 class RowWriter:
@@ -20,13 +19,6 @@ class RowWriter:
         self._path = path
         self._file = open(path, "wb")  # noqa: SIM115 - closed by finish or close
         self.count = 0
-        self.first_ns: int | None = None
-        self.last_ns: int | None = None
-        self._cores: set[int] = set()
-
-    @property
-    def cores(self) -> tuple[int, ...]:
-        return tuple(sorted(self._cores))
 
     def add(self, time: I64, core: U16, thread: I64 | I32, node: I64) -> None:
         if not len(time):
@@ -35,14 +27,6 @@ class RowWriter:
         rows["time"], rows["core"], rows["thread"], rows["node"] = time, core, thread, node
         self._file.write(rows.tobytes())
         self.count += len(rows)
-        self._cores.update(np.unique(core).tolist())
-
-    def saw(self, time: I64) -> None:
-        """Samples were taken then, whether kept or not."""
-        if len(time):
-            first, last = int(time.min()), int(time.max())
-            self.first_ns = first if self.first_ns is None else min(self.first_ns, first)
-            self.last_ns = last if self.last_ns is None else max(self.last_ns, last)
 
     def finish(self, renumbered: I64) -> Rows:
         """The rows, with nodes by their final number."""
@@ -60,7 +44,7 @@ class RowWriter:
 
 
 class Sketch:
-    """The smallest hashes of (time, core): two files with the same samples keep the same ones.
+    """The smallest hashes of (time, core, thread): the same samples keep the same ones.
 
     Times count in microseconds, because perf's text has no more.
     """
@@ -68,10 +52,11 @@ class Sketch:
     def __init__(self) -> None:
         self.hashes: U64 = np.empty(0, np.uint64)
 
-    def add(self, time_ns: I64, core: U16) -> None:
+    def add(self, time_ns: I64, core: U16, tid: I32) -> None:
+        who = (core.astype(np.uint64) << np.uint64(32)) | tid.astype(np.uint32)
         with np.errstate(over="ignore"):
             value = (time_ns // 1000).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-            value ^= core.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+            value ^= who * np.uint64(0xC2B2AE3D27D4EB4F)
             value ^= value >> np.uint64(29)
             value *= np.uint64(0xFF51AFD7ED558CCD)
             value ^= value >> np.uint64(32)
@@ -81,7 +66,7 @@ class Sketch:
 
 
 def likeness(a: U64, b: U64) -> float:
-    """About how many of the samples of both together are in both (Jaccard, by bottom-k sketches)."""
+    """About how many of the samples of both are in both (Jaccard, by bottom-k sketches)."""
     union = np.union1d(a, b)[:SKETCH_SIZE]
     if not len(union):
         return 0.0
@@ -90,14 +75,13 @@ def likeness(a: U64, b: U64) -> float:
 
 
 def cores_of(cpu: U32 | I32) -> U16:
-    known = (cpu != _NO_CPU.astype(cpu.dtype)) & (cpu < NO_CORE) if cpu.dtype == np.uint32 else (
-        (cpu >= 0) & (cpu < NO_CORE)
-    )
-    return np.where(known, cpu, NO_CORE).astype(np.uint16)
+    """NO_CORE where it is not known: the greatest number, or -1, depending on who says so."""
+    number = cpu.astype(np.int64)
+    return np.where((number >= 0) & (number < NO_CORE), number, NO_CORE).astype(np.uint16)
 
 
 def usual_rate_hz(time_ns: I64, core: U16) -> float | None:
-    """Samples a second, from the distances between neighbours on a core; None where there are none."""
+    """From the distances between neighbours on a core; None where there are none."""
     order = np.lexsort((time_ns, core))
     gaps = np.diff(time_ns[order])
     gaps = gaps[(np.diff(core[order].astype(np.int64)) == 0) & (gaps > 0)]

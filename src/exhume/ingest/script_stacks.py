@@ -39,9 +39,7 @@ class ScriptStacks:
         for text in block.columns.new_stacks:
             frames = self._reader.read(text)
             self._modes.append(int(stack_mode(frames)))
-            self._idle.append(
-                bool(frames) and frames[-1].kind == FrameKind.KERNEL and frames[-1].name in IDLE_LOOP
-            )
+            self._idle.append(bool(frames) and _is_idle(frames[-1]))
             self._paths.append([self._frames.number(f) for f in frames or [LOST_STACK_FRAME]])
 
     def is_idle(self) -> Bool:
@@ -74,3 +72,7 @@ class ScriptStacks:
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         modes = np.concatenate([np.empty(0, np.uint8), *self._end_modes])
         return self._tree.finish(self._frames.frames, ends, modes)
+
+
+def _is_idle(leaf: Frame) -> bool:
+    return leaf.kind == FrameKind.KERNEL and leaf.name in IDLE_LOOP

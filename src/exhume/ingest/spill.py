@@ -37,12 +37,15 @@ def save(folder: Path, number: int, piece: Piece) -> None:
         "hints": asdict(piece.hints),
         "clock": piece.clock.value,
         "claim": asdict(piece.claim) if piece.claim else None,
-        "events": [asdict(event) for event in piece.events],
+        "events": [_event_row(event) for event in piece.events],
         "facts": asdict(piece.facts),
         "blocks": [[block.field, block.instances] for block in piece.blocks],
     }
     for index, block in enumerate(piece.blocks):
-        arrays[f"block.{index}.ticks"], arrays[f"block.{index}.values"] = block.tick_ns, block.values
+        arrays[f"block.{index}.ticks"], arrays[f"block.{index}.values"] = (
+            block.tick_ns,
+            block.values,
+        )
     if (sampled := piece.sampled) is not None:
         tree, threads = sampled.tree, sampled.threads
         arrays |= {
@@ -78,7 +81,7 @@ def load(path: Path) -> Piece:
             )
             for index, (field, instances) in enumerate(values["blocks"])
         ),
-        events=tuple(Event(**event) for event in values["events"]),
+        events=tuple(Event(*row) for row in values["events"]),
         facts=_facts(values["facts"]),
     )  # fmt: skip
     if "frames" not in values:
@@ -86,8 +89,16 @@ def load(path: Path) -> Piece:
     return replace(piece, sampled=_sampled(path.parent, columns))
 
 
+def _event_row(event: Event) -> tuple[Any, ...]:
+    return (
+        event.time_ns, event.kind, event.subject, event.text, event.core, event.pid, event.count,
+        dict(event.fields),
+    )  # fmt: skip
+
+
 def _facts(values: dict[str, Any]) -> Facts:
-    return Facts(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+    lists = {name: tuple(values[name]) for name in ("cores", "notes", "problems")}
+    return Facts(**{**values, **lists})
 
 
 def _sampled(folder: Path, columns: Columns) -> Sampled:

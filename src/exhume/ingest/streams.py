@@ -1,4 +1,4 @@
-"""An input as a stream of bytes, whatever it is compressed with: that is told by its first bytes."""
+"""An input as a stream of bytes, whatever it is compressed with: its first bytes tell."""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ from exhume.ingest.context import Context
 from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece, Trust
 from exhume.ingest.streams import Source
 
-MARK = re.compile(rb"^### (\d{9,10})(?:\.(\d{1,9}))?(?: \S+)? uptime=(\d{1,9})(?:\.(\d{1,9}))?", re.M)
+MARK = re.compile(
+    rb"^### (\d{9,10})(?:\.(\d{1,9}))?(?: \S+)? uptime=(\d{1,9})(?:\.(\d{1,9}))?", re.M
+)
 _BLOCK_BYTES = 4 << 20
 _MAX_MARKS = 1 << 17
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from exhume.errors import ParseError
 from exhume.perf.attr import Attr, Flag
 from exhume.perf.datafeatures import MAX_SECTION_BYTES, Features, attr_of
-from exhume.perf.datastream import RecordStream, Special, UserRecord
+from exhume.perf.datastream import Readable, RecordStream, Special, UserRecord
 from exhume.perf.eventnames import attr_name
 from exhume.perf.native import Walked, Walker
 
@@ -73,7 +73,7 @@ class PerfData:
         with self._opener() as stream:
             offset, size = self._data
             _skip(stream, offset)
-            records = RecordStream(stream, offset, size)
+            records = RecordStream(cast(Readable, stream), offset, size)
             walker: Walker | None = None
             for item in records:
                 if isinstance(item, Special):

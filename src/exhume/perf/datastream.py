@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import BinaryIO
+from typing import Protocol
 
 import numpy as np
 import zstandard
@@ -18,7 +18,7 @@ import zstandard
 from exhume.model.arrays import U8
 from exhume.perf.native import span
 
-CHUNK_BYTES = 8 << 20
+CHUNK_BYTES = 16 << 20
 _HEADER_BYTES = 8
 _CHATTER = b"[ perf record: "
 _LARGEST_RECORD = 1 << 16
@@ -48,6 +48,10 @@ STOPS = (
 )  # fmt: skip
 
 
+class Readable(Protocol):
+    def readinto(self, buffer: memoryview, /) -> int | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Whole records for the walker. The buffer is used again for the next batch."""
@@ -67,7 +71,7 @@ class Special:
 class RecordStream:
     """Iterate once. What could not be read is told in `problems`; what came before it stays."""
 
-    def __init__(self, stream: BinaryIO, offset: int, size: int | None) -> None:
+    def __init__(self, stream: Readable, offset: int, size: int | None) -> None:
         """`stream` stands at `offset`; `size` is how much of it is records, None up to its end."""
         self._stream = stream
         self._left = size
@@ -130,8 +134,9 @@ class RecordStream:
                     f"offset {self.offset}: the file ends in the middle of a record"
                 )
             return None
-        type_, _, size = struct.unpack_from("<IHH", self._buffer, self._begin)
-        if self._buffer[self._begin : self._begin + len(_CHATTER)].tobytes() == _CHATTER:
+        head = self._buffer[self._begin : self._begin + len(_CHATTER)].tobytes()
+        type_, _, size = struct.unpack_from("<IHH", head)
+        if head == _CHATTER:
             return None  # `perf record -o - > file 2>&1`: it says goodbye behind the records
         if size < _HEADER_BYTES:
             self.problems.append(
@@ -156,16 +161,16 @@ class RecordStream:
         self._begin, self._end = 0, held
         while self._end < CHUNK_BYTES and self._left != 0:
             wanted = CHUNK_BYTES - self._end
-            data = self._stream.read(wanted if self._left is None else min(wanted, self._left))
-            if not data:
+            wanted = wanted if self._left is None else min(wanted, self._left)
+            count = self._stream.readinto(self._buffer[self._end : self._end + wanted].data)
+            if not count:
                 if self._left is not None:
                     self.problems.append(f"the file is cut off: {self._left} bytes are missing")
                 self._left = 0
                 break
-            self._buffer[self._end : self._end + len(data)] = np.frombuffer(data, np.uint8)
-            self._end += len(data)
+            self._end += count
             if self._left is not None:
-                self._left -= len(data)
+                self._left -= count
 
     def _skip(self, size: int) -> None:
         """Pass over a payload that is no records."""

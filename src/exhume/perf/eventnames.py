@@ -13,7 +13,8 @@ _HARDWARE = (
 )  # fmt: skip
 _SOFTWARE = (
     "cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations", "minor-faults",
-    "major-faults", "alignment-faults", "emulation-faults", "dummy", "bpf-output", "cgroup-switches",
+    "major-faults", "alignment-faults", "emulation-faults", "dummy", "bpf-output",
+    "cgroup-switches",
 )  # fmt: skip
 _RAW = 4
 
@@ -30,7 +31,7 @@ _MODIFIERS = re.compile(r":[a-zA-Z]+$")
 def attr_name(attr: Attr) -> str:
     """Where no name was recorded: from type and number."""
     known = {EventType.HARDWARE: _HARDWARE, EventType.SOFTWARE: _SOFTWARE}.get(attr.type, ())
-    number = attr.config & 0xFFFF_FFFF  # above: which PMU of a hybrid machine
+    number = int(attr.config) & 0xFFFF_FFFF  # above: which PMU of a hybrid machine
     if number < len(known):
         return known[number]
     if attr.type == EventType.TRACEPOINT:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class Scanner:
 
     def read(self, text: bytes, at_end: bool) -> Scanned:
         """At most ROOM samples; `consumed` tells where to go on."""
-        arrays = {name: np.empty(ROOM, dtype) for name, dtype in _COLUMNS}
+        arrays: dict[str, Any] = {name: np.empty(ROOM, dtype) for name, dtype in _COLUMNS}
         pointers = _Columns(*(array.ctypes.data for array in arrays.values()))
         counts = _Counts()
         if not self._library.xs_read(
@@ -142,7 +143,14 @@ class Scanner:
 
         n = counts.samples
         return Scanned(
-            *(arrays[name][:n] for name, _ in _COLUMNS[:8]),
+            time=arrays["time"][:n],
+            period=arrays["period"][:n],
+            pid=arrays["pid"][:n],
+            tid=arrays["tid"][:n],
+            cpu=arrays["cpu"][:n],
+            comm=arrays["comm"][:n],
+            event=arrays["event"][:n],
+            stack=arrays["stack"][:n],
             new_comms=texts("comm", counts.comms),
             new_events=texts("event", counts.events),
             new_stacks=texts("stack", counts.stacks),

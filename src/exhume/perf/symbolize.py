@@ -52,6 +52,8 @@ class Symbolizer:
         self._kernel = kernel
         self._known: dict[str, dict[int, int]] = {}
         """Of each table the frames of the symbols seen so far; the kernel's is the empty name."""
+        self._places: dict[tuple[str, str], tuple[U64, I64]] = {}
+        """Of each file the offsets seen so far, ordered, and their frames."""
         self.unknown = frames.number(UNKNOWN_FRAME)
         self.unknown_kernel = frames.number(UNKNOWN_KERNEL_FRAME)
         self.lost_stack = frames.number(LOST_STACK_FRAME)
@@ -80,8 +82,24 @@ class Symbolizer:
         return numbers
 
     def user(self, key: str, path: str, offsets: U64) -> I64:
-        """Frames of a file's code at these file offsets (for JIT code: absolute addresses)."""
+        """Frames of a file's code at these file offsets (for JIT code: absolute addresses).
+
+        A table is opened only for offsets that were not asked for before: most come again and
+        again, and the tables do not all fit into memory.
+        """
         module = PurePosixPath(path.removesuffix(" (deleted)")).name or path
+        unique, inverse = np.unique(offsets, return_inverse=True)
+        known, numbers = self._places.get((key, module), (unique[:0], np.empty(0, np.int64)))
+        fresh = unique[~np.isin(unique, known, assume_unique=True)]
+        if len(fresh):
+            known = np.concatenate([known, fresh])
+            numbers = np.concatenate([numbers, self._look_up(key, module, fresh)])
+            order = np.argsort(known, kind="stable")
+            known, numbers = known[order], numbers[order]
+            self._places[key, module] = known, numbers
+        return numbers[np.searchsorted(known, unique)][inverse]
+
+    def _look_up(self, key: str, module: str, offsets: U64) -> I64:
         table = self._find_table(key)
         if table is None:
             return self._nameless(module, offsets)

@@ -35,6 +35,8 @@ class Background:
         self._captures = Captures(folder)
         self._problems = problems
         self._asides: dict[str, Aside] = {}
+        self._modules: frozenset[str] | None = None
+        """Of the kernel whose symbols were read last; None: read them."""
         self.idle_ranges: U64 = np.empty((0, 2), np.uint64)
         """Addresses of the kernel's idle loop, ordered; empty until its symbols are read."""
         self.on_tracepoints: Callable[[tuple[Tracepoint, ...]], None] = lambda _: None
@@ -42,11 +44,18 @@ class Background:
 
     def look_around(self, now_ns: int) -> None:
         """At the start of each head log: who is there, and what the kernel's functions are."""
+        self.scan(now_ns)
         host, folder = self._host, self._captures.folder
+        modules = loaded_modules(host)
+        if modules != self._modules:  # a third of a second of CPU, so only for something new
+            self._modules = modules
+            self._start(
+                "kernel", lambda: captures.run_kernel(host, folder), now_ns, SCAN_TIMEOUT_SECONDS
+            )
+
+    def scan(self, now_ns: int) -> None:
+        host = self._host
         self._start("scan", lambda: run_scan(host, now_ns), now_ns, SCAN_TIMEOUT_SECONDS)
-        self._start(
-            "kernel", lambda: captures.run_kernel(host, folder), now_ns, SCAN_TIMEOUT_SECONDS
-        )
 
     def ask_for_tracepoints(self, now_ns: int) -> None:
         host = self._host
@@ -57,13 +66,11 @@ class Background:
     def learn_files(self, drained: Drained) -> None:
         """Files mapped for the first time, and unread ones that are mapped again."""
         rows = drained.mappings
-        for hash_, _, identity in drained.files:
-            last = np.flatnonzero(rows.file_hash == np.uint64(hash_))[-1:]
-            if len(last):
-                # Of several that map it the last one is the likeliest to live yet.
-                pid = int(rows.pid[last[0]])
-                start = int(rows.start[last[0]])
-                end = start + int(rows.length[last[0]])
+        for hash_, pid, identity in drained.files:
+            first = np.flatnonzero(rows.file_hash == np.uint64(hash_))[:1]
+            if len(first):
+                start = int(rows.start[first[0]])
+                end = start + int(rows.length[first[0]])
                 build_id = identity.build_id or None
                 file = MappedFile(file_key(identity), build_id, identity.path, pid, start, end)
                 self._captures.want(file, hash_)
@@ -78,6 +85,8 @@ class Background:
             del self._asides[name]
             if aside.problem:
                 self._problems[name] = aside.problem
+                if name == "kernel":
+                    self._modules = None
                 if name == "tracepoints":
                     self.on_tracepoints(())
                 continue
@@ -114,6 +123,7 @@ class Background:
             answer = json.loads(result)
             if "problem" in answer:
                 self._problems["kernel"] = answer["problem"]
+                self._modules = None
             else:
                 self.idle_ranges = np.array(sorted(answer["idle"]), np.uint64).reshape(-1, 2)
 
@@ -131,3 +141,16 @@ class Background:
         for aside in self._asides.values():
             aside.stop()
         self._asides.clear()
+
+
+def loaded_modules(host: Host) -> frozenset[str]:
+    """Names and places of the kernel's modules: where these are the same, so are its symbols.
+
+    BPF programs come and go without; the side band tells of those.
+    """
+    try:
+        text = host.read_proc("modules") or ""
+    except OSError:
+        text = ""
+    lines = (line.split() for line in text.splitlines())
+    return frozenset(f"{words[0]} {words[5]}" for words in lines if len(words) > 5)

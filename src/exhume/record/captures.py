@@ -60,7 +60,7 @@ class Captures:
         self._missing_hashes.clear()
 
     def seen_again(self, mappings: Mappings) -> None:
-        """Another process maps a file that we failed to read: a new chance."""
+        """Another process maps a file that we failed to read: a new chance, of several the last."""
         if not self._missing_hashes or not len(mappings.file_hash):
             return
         wanted = np.fromiter(self._missing_hashes, np.uint64, len(self._missing_hashes))

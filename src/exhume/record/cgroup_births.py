@@ -31,10 +31,12 @@ class CgroupBirths:
         self._watch: CgroupWatch | None = None
         self._inotify: CgroupInotify | None = None
         self._hierarchy: int | None = None
-        self._names: dict[str, int] = {}
+        self._names: dict[str, int] = {OTHERS: 0}
+        """Told at once, as 0: what comes later is then known to have begun at 0, too."""
+        self._is_told = False
         self._counts = {what: Counter[str]() for what in _FIELDS}
         self._since_told = 0
-        self.problem = ""
+        self._failed = ""
 
     def use_tracepoints(self, points: tuple[Tracepoint, ...]) -> None:
         controllers = cgroups.read(self._host) or {}
@@ -51,13 +53,15 @@ class CgroupBirths:
         try:
             changed = self._count(cores)
         except OSError as error:
-            self.problem = f"cgroup births are not seen: {error.strerror or error}"
+            self._failed = f"they are not seen: {error.strerror or error}"
             self.close()
             return []
-        self._since_told += 1
-        if not changed and (self._since_told < REPEAT_TICKS or not self._names):
+        if self._watch is None and self._inotify is None:
             return []
-        self._since_told = 0
+        self._since_told += 1
+        if self._is_told and not changed and self._since_told < REPEAT_TICKS:
+            return []
+        self._is_told, self._since_told = True, 0
         names = tuple(self._names)
         return [
             Reading(field, names, np.array([self._counts[what][name] for name in names], np.int64))
@@ -80,6 +84,12 @@ class CgroupBirths:
                 self._names.setdefault(name, len(self._names))
             self._counts[what][name] += 1
         return bool(happened)
+
+    @property
+    def problem(self) -> str:
+        """For `exhume status`; empty while every birth is counted."""
+        lost = f"{self.lost} births and removals came too fast: the counts by name are too low"
+        return self._failed or (lost if self.lost else "")
 
     @property
     def lost(self) -> int:

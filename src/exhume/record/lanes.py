@@ -17,6 +17,8 @@ from exhume.model.reading import Reading
 from exhume.model.status import SourceState
 
 SLACK_NS = 500_000_000
+STUCK_NS = 3_000_000_000
+"""Where nobody waits: a source that takes longer is in the way of the others."""
 
 Problems = dict[str, SourceState]
 """By the source's name."""
@@ -82,6 +84,8 @@ class Lanes:
         self._lane = self._new_lane()
         self._stuck: dict[str, _Lane] = {}
         self._given: set[str] = set()
+        self._busy: tuple[Source, int] | None = None
+        """What the lane is at, and when that was first seen."""
         self.problems: Problems = {}
 
     @staticmethod
@@ -102,7 +106,9 @@ class Lanes:
         if due:
             self._lane.give(due)
         if self._given and not self._lane.idle.wait(self._patience):
-            self._give_up_on_current()
+            self._mind_current(now_ns)
+        else:
+            self._busy = None
         found = self._take(self._lane)
         for name, lane in list(self._stuck.items()):
             late = self._take(lane)
@@ -115,13 +121,22 @@ class Lanes:
     def states(self) -> Problems:
         return {s.name: self.problems.get(s.name, SourceState(s.name, "ok")) for s in self._sources}
 
-    def _give_up_on_current(self) -> None:
-        stuck = self._lane.current
-        if stuck is None or self._patience == 0:
-            return  # it is merely not finished; nobody waits for it
+    def _mind_current(self, now_ns: int) -> None:
+        current = self._lane.current
+        if current is None:
+            return
+        if self._patience:
+            self._give_up_on(current, self._patience)
+        elif self._busy is None or self._busy[0] is not current:
+            self._busy = (current, now_ns)
+        elif now_ns - self._busy[1] >= STUCK_NS:
+            self._busy = None
+            self._give_up_on(current, STUCK_NS / 1e9)
+
+    def _give_up_on(self, stuck: Source, after_seconds: float) -> None:
         lane, self._lane = self._lane, self._new_lane()
         self._stuck[stuck.name] = lane
-        text = f"no answer for {self._patience:g} s or longer"
+        text = f"no answer for {after_seconds:g} s or longer"
         self.problems[stuck.name] = SourceState(stuck.name, "slow", text)
         waiting: list[Source] = []
         while True:

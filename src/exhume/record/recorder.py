@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,7 @@ EPOCH_WORDS = 1_000_000
 EPOCH_RECORDS = 300_000
 EPOCH_SAMPLES = 100_000
 CGROUP_READS_A_TICK = 100
+SCAN_AGAIN_NS = 10 * TICK_NS
 EVENTS_KEPT = 1_000
 """While nothing can be written."""
 HOT_PIDS = 10
@@ -131,12 +132,15 @@ class Recorder:
         self._cores: tuple[int, ...] = ()
         self._liveness = Liveness()
         self._slept_ns = host.clock.boottime_ns() - host.clock.monotonic_ns()
+        self._unheard = False
+        self._scanned = 0
         self._last_end = self.clocks.pair.monotonic_ns
         self._next_segment = 0
         self._governed = (0, own_cost(host))
         self.cost = own_cost(host)
         self.cpu_percent: float | None = None
         self._events: list[Event] = []
+        self._last_readings: list[Reading] = []
 
     def run(self, wait: Wait) -> None:
         start = self._host.clock.monotonic_ns()
@@ -176,15 +180,19 @@ class Recorder:
         drained = self._drain(now)
         readings = self._collect(now)
         self._mind_silence(drained, readings)
+        self._mind_the_unheard(drained, now)
         if now - self._last_end > 3 * TICK_NS:
             text = f"nothing was read for {(now - self._last_end) / 1e9:.1f} s"
             self._events.append(Event(self._last_end, "gap", "recorder", text))
         if self._births is not None:
             readings += self._births.tick(self._cores)
+            if self._births.problem:
+                self.problems["cgroup-births"] = self._births.problem
         readings += self._own_readings(lateness)
         tick = self._make_tick(drained, readings, now)
         self._write(tick)
         self._last_end = now
+        self._last_readings = readings
         if self._kmsg_place is not None:
             self._kmsg_place.save()
         if final:
@@ -246,6 +254,8 @@ class Recorder:
 
     def _watch(self, sampler: Sampler, online: tuple[int, ...]) -> None:
         """A core that refuses is asked again next second."""
+        # Until now nobody heard who was born there.
+        self._unheard |= self.counters.ticks > 0 and not set(online) <= set(sampler.cores)
         try:
             refused = sampler.watch(online)
         except OSError as error:
@@ -277,6 +287,13 @@ class Recorder:
         else:
             self._births.use_inotify()
 
+    def _mind_the_unheard(self, drained: Drained | None, now: int) -> None:
+        """Whose birth was missed has no name; another scan finds who is still there."""
+        self._unheard |= drained is not None and bool(drained.lost_sideband)
+        if self._unheard and now - self._scanned >= SCAN_AGAIN_NS:
+            self._unheard, self._scanned = False, now
+            self.background.scan(now)
+
     def source_states(self) -> Problems:
         """Every source with its state: `ok`, or what is wrong with it."""
         states: Problems = {}
@@ -296,9 +313,10 @@ class Recorder:
             self.background.learn_files(drained)
         start = min(self._last_end, int(samples.time.min(initial=np.uint64(self._last_end))))
         kept = self._without_idle(samples)
-        pids, hits = np.unique(kept.pid, return_counts=True)
-        hottest = pids[np.argsort(-hits, kind="stable")]
-        self._hot_pids = hottest[hottest > 0][:HOT_PIDS].tolist()
+        if len(kept):
+            pids, hits = np.unique(kept.pid, return_counts=True)
+            hottest = pids[np.argsort(-hits, kind="stable")]
+            self._hot_pids = hottest[hottest > 0][:HOT_PIDS].tolist()
         return Tick(
             start_ns=start,
             end_ns=now,
@@ -442,6 +460,11 @@ class Recorder:
             self.sampler.forget_files()
             self._cgroup_known.clear()
             self.background.look_around(now)
+            self._unheard, self._scanned = False, now
+        if self._last_readings:
+            # Counters are read as differences: the first second needs something to differ from.
+            last = self._make_tick(None, self._last_readings, self._last_end)
+            self._write(replace(last, start_ns=self._last_end))
         self._on_rotate(self.head.name)
 
     def _plan_rotation(self) -> None:

@@ -24,10 +24,12 @@ from exhume.sampler.sampler import Sampler
 from exhume.sampler.syscall import OpenEvent, perf_event_open
 from exhume.store import retention
 from exhume.store.allocator import tame_allocator
+from exhume.store.headlog import SUFFIX
 from exhume.store.layout import heads_path, symbols_path
 
 STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-REPORT_EVERY_TICKS = 5
+REPORT_EVERY_TICKS = 15
+REPORT_FIRST_TICKS = (1, 3, 6)
 NS = 1_000_000_000
 
 
@@ -56,7 +58,7 @@ def record(settings: Settings, host: Host, open_event: OpenEvent = perf_event_op
         head,
         sampler,
         KernelClock(host.clock, open_event),
-        closer.start,
+        lambda live: closer.start(live) if older_logs(data, live) else None,
         CgroupBirths(host, open_event),
         KmsgPlace.open(data, origin.boot_id),
     )
@@ -64,7 +66,8 @@ def record(settings: Settings, host: Host, open_event: OpenEvent = perf_event_op
 
     def wait(until_ns: int) -> bool:
         closer.poll(recorder)
-        if recorder.counters.ticks % REPORT_EVERY_TICKS == 1:
+        ticks = recorder.counters.ticks
+        if ticks in REPORT_FIRST_TICKS or ticks % REPORT_EVERY_TICKS == 0:
             reporter.write(recorder, "running")
         left = (until_ns - host.clock.monotonic_ns()) / NS
         return signal.sigtimedwait(STOP_SIGNALS, max(0.0, left)) is not None
@@ -112,6 +115,11 @@ def open_sampler(
         return Sampler(settings.options.rate_hz, 0, open_event), missing
     except OSError as error:
         return None, (permissions.why_no_samples(host, error), *missing)
+
+
+def older_logs(data: Path, live: str) -> bool:
+    """Is there anything to close? At the very start there mostly is not."""
+    return any(path.name != live for path in heads_path(data).glob(f"*{SUFFIX}"))
 
 
 class Closer:

@@ -118,7 +118,13 @@ def _reader(read: Callable[[], Any], readings: Callable[[Any], tuple[Reading, ..
 
 def _processes(context: Context) -> Collect:
     reader = processes.ProcessReader(context.host)
-    return lambda: Collected(processes.readings(reader.read(context.hot_pids())))
+
+    def collect() -> Collected:
+        found = reader.read(context.hot_pids())
+        note = f"{reader.broken} files in /proc made no sense" if reader.broken else ""
+        return Collected(processes.readings(found), note=note)
+
+    return collect
 
 
 def _kmsg(context: Context) -> Collect:
@@ -145,7 +151,8 @@ def _kmsg(context: Context) -> Collect:
             events += (Event(now, "log-lost", "kmsg", text, count=batch.lost),)
         if place is not None:
             place.next = reader.position
-        return Collected(events=events)
+        note = f"{batch.broken} records made no sense" if batch.broken else ""
+        return Collected(events=events, note=note)
 
     return collect
 
@@ -233,13 +240,23 @@ def _containers(host: Host) -> Collect:
             return None
         now = host.clock.monotonic_ns()
         # What is there at the first look did not start now.
-        events = containers.events(before, found, now) if next_roll_call else ()
+        events: tuple[Event, ...] = ()
+        if next_roll_call:
+            noted = reader.happened or ()
+            told = reader.silent if reader.happened is None else reader.silent | containers.DOCKER
+            events = containers.events(before, found, now, told)
+            events += containers.noted_events(noted, host.clock.wall_ns() - now)
         if now >= next_roll_call:
             # Each segment must be able to put names to container ids by itself.
             events += containers.roll_call(found, now)
             next_roll_call = now + ROLL_CALL_NS
+        kept = {id_: one for id_, one in before.items() if one.runtime in reader.silent}
         before.clear()
+        before.update(kept)
         before.update((one.id, one) for one in found)
-        return Collected(containers.readings(found), events, reader.problem)
+        readings = containers.readings(found)
+        if reader.silent:  # what is left would look like the whole
+            readings = tuple(one for one in readings if one.instances != ("",))
+        return Collected(readings, events, reader.problem)
 
     return collect

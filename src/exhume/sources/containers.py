@@ -7,7 +7,8 @@ loop is that each reading has another id under the same name and image.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from exhume.errors import ParseError
@@ -15,8 +16,11 @@ from exhume.host import Host
 from exhume.model.container import Container
 from exhume.model.event import Event
 from exhume.model.reading import Reading
-from exhume.sources import cri, docker
+from exhume.sources import cri, docker, docker_events
+from exhume.sources.docker_events import Happened
 
+DOCKER = frozenset({"docker", "podman"})
+_RUNTIMES = {"CRI": frozenset({"containerd", "cri-o"}), "Docker": DOCKER}
 MAX_ROLL_CALL = 500
 
 
@@ -25,17 +29,25 @@ class ContainerReader:
     host: Host
     problem: str = ""
     """Which runtime is there and did not answer; empty when all did."""
+    silent: frozenset[str] = frozenset()
+    """Whose containers are not known now: they are neither there nor gone."""
+    happened: tuple[Happened, ...] | None = None
+    """What Docker itself noted since the last reading; None where it keeps no record."""
+    _until_ns: int = 0
 
     def read(self) -> tuple[Container, ...] | None:
         """None where no runtime listens. One that fails does not hide the other."""
         found: dict[str, Container] = {}
         is_any = False
         problems: list[str] = []
+        silent: set[str] = set()
+        self.happened = None
         for name, read in (("CRI", cri.read), ("Docker", docker.read)):
             try:
                 containers = read(self.host)
             except (OSError, ParseError) as error:
                 problems.append(f"{name} does not answer: {error}")
+                silent |= _RUNTIMES[name]
                 is_any = True
                 continue
             if containers is not None:
@@ -43,15 +55,32 @@ class ContainerReader:
                 # Docker runs on containerd: the same id may come from both.
                 found.update((one.id, one) for one in containers)
         self.problem = "; ".join(problems)
+        self.silent = frozenset(silent)
+        if not silent & _RUNTIMES["Docker"]:
+            self._look_back()
         return tuple(found.values()) if is_any else None
+
+    def _look_back(self) -> None:
+        since_ns, self._until_ns = self._until_ns, self.host.clock.wall_ns()
+        if 0 < since_ns < self._until_ns:
+            with suppress(OSError, ParseError):  # the list alone will do
+                self.happened = docker_events.read(self.host, since_ns, self._until_ns)
 
 
 def events(
-    before: Mapping[str, Container], after: tuple[Container, ...], time_ns: int
+    before: Mapping[str, Container],
+    after: tuple[Container, ...],
+    time_ns: int,
+    silent: Collection[str] = (),
 ) -> tuple[Event, ...]:
-    """Births, restarts and deaths between two readings, by container id."""
+    """Births, restarts and deaths between two readings, by container id.
+
+    `silent`: runtimes of which nothing is known, or of which somebody else tells.
+    """
     found: list[Event] = []
     for one in after:
+        if one.runtime in silent:
+            continue
         old = before.get(one.id)
         restarts = (one.restarts_total or 0) - (old.restarts_total or 0) if old else 0
         if old is None or restarts > 0 or (one.state == "running" and old.state == "exited"):
@@ -60,9 +89,22 @@ def events(
             found.append(_event("container-exit", one, time_ns))
     present = {one.id for one in after}
     for identity, old in before.items():
-        if identity not in present and old.state not in ("exited", "dead"):
+        is_known = old.state not in ("exited", "dead") and old.runtime not in silent
+        if identity not in present and is_known:
             found.append(_event("container-exit", old, time_ns, "gone"))
     return tuple(found)
+
+
+def noted_events(happened: Iterable[Happened], wall_less_monotonic_ns: int) -> tuple[Event, ...]:
+    """The same as the runtime noted it, each at its own time."""
+    return tuple(
+        _event(
+            "container-start" if one.container.state == "running" else "container-exit",
+            one.container,
+            one.wall_ns - wall_less_monotonic_ns,
+        )
+        for one in happened
+    )
 
 
 def roll_call(containers: tuple[Container, ...], time_ns: int) -> tuple[Event, ...]:
@@ -93,8 +135,9 @@ def _event(kind: str, one: Container, time_ns: int, text: str = "") -> Event:
         "image": one.image,
         "runtime": one.runtime,
         "state": one.state,
-        "created_wall_ns": one.created_wall_ns,
     }
+    if one.created_wall_ns:
+        fields["created_wall_ns"] = one.created_wall_ns
     if one.exit_code is not None:
         fields["exit_code"] = one.exit_code
     if one.pod_name:

@@ -25,16 +25,24 @@ MAX_INSPECTED = 5
 
 def read(host: Host) -> tuple[Container, ...] | None:
     """None where no Docker listens. OSError when one does and does not answer."""
-    path = next((host.run / name for name in SOCKETS if (host.run / name).exists()), None)
+    path = socket_of(host)
     return None if path is None else ask(path)
 
 
+def socket_of(host: Host) -> Path | None:
+    return next((host.run / name for name in SOCKETS if (host.run / name).exists()), None)
+
+
+def runtime_of(path: Path) -> str:
+    return "podman" if "podman" in path.name else "docker"
+
+
 def ask(path: Path) -> tuple[Container, ...]:
-    runtime = "podman" if "podman" in path.name else "docker"
-    data = _get(path, "/containers/json?all=1")
+    runtime = runtime_of(path)
+    data = get(path, "/containers/json?all=1")
     containers = {one.id: one for one in parse(data, runtime)}
     for identity in just_started(data)[:MAX_INSPECTED]:
-        answer = _get(path, f"/containers/{identity}/json")
+        answer = get(path, f"/containers/{identity}/json")
         containers[identity] = with_restarts(containers[identity], answer)
     return tuple(containers.values())
 
@@ -65,7 +73,7 @@ def with_restarts(container: Container, inspected: bytes) -> Container:
     return replace(container, restarts_total=count) if isinstance(count, int) else container
 
 
-def _get(path: Path, url: str) -> bytes:
+def get(path: Path, url: str) -> bytes:
     import http.client  # 6 MiB with all it brings, for a socket that most nodes do not have
 
     connection = http.client.HTTPConnection("localhost", timeout=TIMEOUT_SECONDS)

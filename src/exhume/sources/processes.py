@@ -58,7 +58,8 @@ class ProcessReader:
         by_rate = sorted(self._rates, key=lambda pid: -self._rates[pid])
         chosen = list(dict.fromkeys((*hint, *by_rate)))[: self.hot_count]
         found = []
-        for pid in chosen:
+        # In order of pid: the same processes then make the same columns, tick after tick.
+        for pid in sorted(chosen):
             stat = self._look(pid, now)
             if stat is not None:
                 found.append(Process(stat, self._schedstat(pid)))

@@ -28,6 +28,7 @@ from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, concat
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
+from exhume.perf.symbols.kallsyms import BPF
 from exhume.store.allocator import give_back
 from exhume.store.headlog import FrameInfo, FrameKind, HeadFile
 from exhume.store.spill import SampleSpill
@@ -184,6 +185,8 @@ class Assembler:
             scanned=concat(parents, NOTHING_SAID),
         )
         self._history.learn(side)
+        symbols = [s for tick in ticks for s in tick.kernel_symbols if not s.is_gone]
+        self._symbolizer.learn_kernel([(s.start, s.length, s.name, BPF) for s in symbols])
         paths = self._cgroups.paths
         comms = concat([t.comms for t in ticks], NO_COMMS)
         self._events += exec_events(self._history, comms, paths)
@@ -278,7 +281,7 @@ class _BlockBuilder:
 
     def add(self, tick_ns: int, instances: tuple[str, ...], values: I64) -> None:
         self._ticks.append(tick_ns)
-        self._rows.append((instances, values))
+        self._rows.append((instances, values.copy()))  # a view would keep its whole frame alive
 
     def finish(self) -> Block:
         everyone = list(

@@ -8,6 +8,7 @@ version, and a reader skips what it does not know.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,7 +64,7 @@ def unpack(data: bytes | memoryview, path: str, where: str) -> Columns:
             dtype = np.dtype(type_)
             if dtype.kind not in _ALLOWED_KINDS:
                 raise ValueError(f"array type {type_}")
-            count = int(np.prod(shape, dtype=np.int64))
+            count = math.prod(shape)
             if count < 0 or at + count * dtype.itemsize > len(raw):
                 raise ValueError(f"array {name} runs past the end")
             arrays[name] = np.frombuffer(raw, dtype, count, at).reshape(shape)

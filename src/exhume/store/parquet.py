@@ -111,7 +111,9 @@ def read_table(
 ) -> dict[str, Any]:
     """The columns as arrays, text as a list. Damage raises what Arrow raises, or ValueError."""
     reader = arrow_parquet.ParquetReader()
-    reader.open(pa.BufferReader(data))
+    # Text that repeats comes as numbers of a dictionary, so each text is decoded once.
+    repeated = [c.name for c in columns if c.type == "string" and c.encoding == "dictionary"]
+    reader.open(pa.BufferReader(data), read_dictionary=repeated)
     names = [reader.schema_arrow.field(i).name for i in range(len(reader.schema_arrow))]
     wanted = [names.index(column.name) for column in columns]
     # A file in no row group at all is an empty table.
@@ -143,12 +145,19 @@ def _to_arrow(values: Column, column: ColumnType) -> pa.Array[Any]:
 
 def _from_arrow(chunked: pa.ChunkedArray[Any], column: ColumnType) -> Array | list[str]:
     if column.type == "string":
-        return [str(text) for chunk in chunked.chunks for text in chunk.to_pylist()]
+        return [text for chunk in chunked.chunks for text in _texts(chunk)]
     dtype = np.dtype(column.type)
     parts = [_chunk(chunk, dtype) for chunk in chunked.chunks]
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def _texts(chunk: Any) -> list[str]:
+    if not isinstance(chunk, pa.DictionaryArray):
+        return [str(text) for text in chunk.to_pylist()]
+    known = [str(text) for text in chunk.dictionary.to_pylist()]
+    return [known[number] for number in _chunk(chunk.indices, np.dtype(np.int32)).tolist()]
 
 
 def _chunk(chunk: pa.Array[Any], dtype: np.dtype[Any]) -> Array:

@@ -181,7 +181,9 @@ class Recording:
 
     def minutes(self, table: str, window: Window, besides: Collection[str] = ()) -> Rows:
         """Minute roll-ups of stretches other than the segments named."""
-        rows, problems = read_minutes(self.root, table, window, besides)
+        # A segment beside the window may share a minute with it; that minute's sum is not of it.
+        apart = {view.name for view in self.views() if not view.window.overlaps(window)}
+        rows, problems = read_minutes(self.root, table, window, apart.union(besides))
         self._minute_problems.update(dict.fromkeys(problems, window))
         return rows
 

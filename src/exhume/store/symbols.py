@@ -19,6 +19,7 @@ class SymbolStore:
         self._folder = folder
         self._host = host
         self._tables: OrderedDict[str, SymbolTable | None] = OrderedDict()
+        self._held_bytes = 0
 
     def kernel(self, boot_id: str) -> SymbolTable | None:
         return cached(self._folder, kernel_key(boot_id))
@@ -29,10 +30,10 @@ class SymbolStore:
             self._tables.move_to_end(key)
             return self._tables[key]
         table = self._tables[key] = self._find(key)
-        total = sum(map(_size_bytes, self._tables.values()))
-        while total > CACHE_BYTES and len(self._tables) > 1:
+        self._held_bytes += _size_bytes(table)
+        while self._held_bytes > CACHE_BYTES and len(self._tables) > 1:
             _, dropped = self._tables.popitem(last=False)
-            total -= _size_bytes(dropped)
+            self._held_bytes -= _size_bytes(dropped)
         return table
 
     def _find(self, key: str) -> SymbolTable | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Group, RenderableType
@@ -66,7 +67,8 @@ def render(
 
 def lines(events: Sequence[EventAnswer], view: Viewpoint, look: Look) -> list[Text]:
     """For what is followed: the same without headings, in columns that don't move."""
-    return _drawn(each(events), view, look, most=1000, widths=(8, 0, 0, 15, 12))[1:]
+    groups = [_counted_in_words(group) for group in each(events)]
+    return _drawn(groups, view, look, most=1000, widths=(8, 0, 0, 15, 12))[1:]
 
 
 def _drawn(
@@ -144,7 +146,7 @@ def words(group: EventGroup) -> str:
         said.append(f"exit code {fields['exit_code']}")
     if "lifetime_seconds" in fields and group.count == 1:
         said.append(f"after {duration(round(float(fields['lifetime_seconds']) * NS))}")
-    if "restarts_total" in fields:
+    if "restarts_total" in fields and group.count == 1:
         said.append(f"restart {fields['restarts_total']}")
     if fields.get("sub_state") == "auto-restart":
         said.append("auto-restart")
@@ -157,6 +159,11 @@ def words(group: EventGroup) -> str:
     if group.pid is not None:
         said.append(f"pid {group.pid}")
     return ", ".join(said)
+
+
+def _counted_in_words(group: EventGroup) -> EventGroup:
+    text = f"{words(group)} × {group.count:,}".lstrip() if group.count > 1 else group.text
+    return replace(group, count=1, text=text)
 
 
 def _counted(counted: Sequence[EventTally]) -> list[Text]:

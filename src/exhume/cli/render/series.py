@@ -39,7 +39,8 @@ def render(answer: SeriesReport, view: Viewpoint, look: Look) -> RenderableType:
     ]
     names = [printable(one.instance) for one in answer.series]
     room = look.width - sum(widths) - 2 * len(widths) - 2
-    name_width = min(max(map(cell_len, names)), max(_LEAST_NAME, room - _LEAST_SPARK))
+    most = max(_LEAST_NAME, min(room - _LEAST_SPARK, look.width * 2 // 5))
+    name_width = min(max(map(cell_len, names)), most)
     plot = max(_LEAST_SPARK, room - name_width) if name_width else max(_LEAST_SPARK, room + 1)
     lead = name_width + 1 if name_width else 0
     heading = Text(" " * (lead + plot), _DIM)
@@ -90,8 +91,11 @@ def _step(one: InstanceSeries) -> int:
 
 
 def _fitted(name: str, width: int) -> str:
+    """Of a path that is too long its end is kept: that tells it from others."""
     if cell_len(name) <= width:
         return set_cell_size(name, width)
+    if name.startswith("/"):
+        return "…" + name[1 - width :]
     return set_cell_size(name, width - 1) + "…"
 
 

@@ -128,7 +128,8 @@ def _sentence(one: Lifecycle) -> str:
         per_hour = number(round(one.zombies_per_start * one.starts_per_hour))
         bound = "at most " if one.zombies_at_most else ""
         each = number(round(one.zombies_per_start, 2))
-        text += f" Each start leaves {bound}{each} zombie cgroups: {per_hour} an hour."
+        cgroups = "zombie cgroup" if each == "1" else "zombie cgroups"
+        text += f" Each start leaves {bound}{each} {cgroups}: {per_hour} an hour."
     return text
 
 

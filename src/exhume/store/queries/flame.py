@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from exhume.derive.flame import Branches, FrameTable, branches_of, flame_tree, joined, merge_trees
+from exhume.derive.flame import FrameTable, branches_of, flame_tree, joined, merge_trees
 from exhume.model.answers import Filter, FlameTree
 from exhume.model.arrays import I64
 from exhume.model.window import Window
 from exhume.store.queries.select import EVERYTHING, chosen, node_mask
 from exhume.store.recording import Recording
-from exhume.store.view import SegmentView, runs
+from exhume.store.view import SegmentView, TreeIndex, runs
 
 __all__ = ["flame", "merge_trees", "node_weights"]
 
@@ -22,18 +22,21 @@ def flame(
     min_share: float = 0.0,
 ) -> FlameTree:
     """Branches with less than `min_share` of the selection are cut, and add to `pruned_ns`."""
-    table = FrameTable()
-    parts: list[Branches] = []
+    parts: list[tuple[TreeIndex, I64]] = []
     samples = 0
     for view in recording.views(window):
         with recording.sparing(view):
             own, count = node_weights(view, window, filter)
             if count:
-                index = view.tree()
-                parts.append(branches_of(index.tree, own, index.level_starts, table))
+                parts.append((view.tree(), own))
                 samples += count
-    tree = parts[0] if len(parts) == 1 else joined(parts)
-    return flame_tree(tree, table, window, samples, min_share)
+    if len(parts) == 1:  # mostly, and then frames need no common numbering
+        ((index, own),) = parts
+        alone = branches_of(index.tree, own, index.level_starts, None)
+        return flame_tree(alone, index.tree.frames, window, samples, min_share)
+    table = FrameTable()
+    branches = [branches_of(i.tree, own, i.level_starts, table) for i, own in parts]
+    return flame_tree(joined(branches), table.frames(), window, samples, min_share)
 
 
 def node_weights(view: SegmentView, window: Window, wanted: Filter) -> tuple[I64, int]:

@@ -1,0 +1,153 @@
+"""Turn files you already have into a recording like any other.
+
+Takes perf.data (of `perf record`, as a file or written by a pipe, compressed or not), the text of
+`perf script` (also gzip, xz, zstd), and beside them what gives names: a copy of /proc/kallsyms, and
+perf-PID.map files of JIT compilers. What a file is shows in what is in it, not in its name. Folders
+and patterns stand for the files in them; what is nothing of the kind there is passed over.
+
+All files end up on one time axis. perf's times count from about boot; their wall time comes from
+clocks that were recorded (`perf record -k`), from marks of wall time and uptime in copies of /proc
+files, from the time in a file's name (perf-HOST-20250102-03-04-05-120s.data), or from --offset, and
+the summary says which. Samples of the idle loop itself are not kept, as in any recording.
+
+An import that was interrupted goes on where it stopped when it is called again. Afterwards ask it
+with --data DIR.
+
+Examples:
+  exhume import perf.data
+  exhume import /mnt/incident --into incident        a folder of captures and kallsyms
+  exhume import 'perf-*.data' kallsyms --name gpu-7   pieces of a night, the kernel's names
+  exhume import out.perf.txt.gz --offset 1794773712.007
+  exhume top --data incident --at 03:14:02
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exhume.cli import common
+from exhume.errors import EXIT_DATA
+from exhume.ingest.report import ImportReport
+
+if TYPE_CHECKING:
+    from exhume.ingest.importing import Watch
+
+ANSWER = ImportReport
+DEFAULT_INTO = Path("exhume-import")
+SOME_FAILED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files, folders or patterns")
+    parser.add_argument(
+        "--into",
+        type=Path,
+        default=DEFAULT_INTO,
+        metavar="DIR",
+        help="the recording's directory; files of several nodes get one each below it "
+        f"(default: {DEFAULT_INTO})",
+    )
+    parser.add_argument(
+        "--name", default="", metavar="NODE", help="the node they are of (default: as they say)"
+    )
+    parser.add_argument(
+        "--offset", metavar="S", help="seconds to add to perf's times for wall time since 1970"
+    )
+    parser.add_argument(
+        "--symfs",
+        type=Path,
+        metavar="DIR",
+        help="the root of the recorded machine, or a copy: programs are looked up below it",
+    )
+    parser.add_argument(
+        "--event", default="", metavar="NAME",
+        help="the event whose samples are wanted, of several (default: what measures time best)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (all cores)"
+    )
+    common.add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from exhume.host import Host
+    from exhume.ingest.importing import Options
+    from exhume.ingest.importing import run as run_import
+
+    if args.jobs < 1:
+        raise common.usage(f"--jobs {args.jobs} is too few", "at least 1")
+    options = Options(
+        files=tuple(args.files),
+        into=args.into,
+        node=args.name,
+        offset_ns=_nanoseconds(args.offset),
+        symfs=args.symfs,
+        event=args.event,
+        jobs=args.jobs,
+    )
+    with _bar() as watch:
+        report = run_import(options, Host(), watch)
+    if args.json:
+        common.print_json(report)
+    else:
+        from exhume.cli.render.imported import render
+
+        screen = common.console()
+        common.show(screen, render(report, common.viewpoint(args), common.look_of(screen)))
+    return _exit_code(report)
+
+
+def _exit_code(report: ImportReport) -> int:
+    states = {one.state for one in report.inputs}
+    if not states & {"imported", "known", "same"}:
+        return EXIT_DATA
+    return SOME_FAILED if "failed" in states else 0
+
+
+def _nanoseconds(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        value = Decimal(text)
+        if not value.is_finite() or abs(value) > 1 << 33:
+            raise InvalidOperation
+    except InvalidOperation:
+        raise common.usage(
+            f"--offset {text} is no number of seconds", "as 1794773712.007"
+        ) from None
+    return int(value * 1_000_000_000)
+
+
+@contextmanager
+def _bar() -> Iterator[Watch | None]:
+    """Bytes read, how fast, and how long it will take; only where somebody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    with Progress(
+        TextColumn("importing"), BarColumn(bar_width=30), DownloadColumn(), TransferSpeedColumn(),
+        TimeRemainingColumn(), console=Console(file=sys.stderr, highlight=False), transient=True,
+    ) as progress:  # fmt: skip
+        bar = progress.add_task("", total=None)
+
+        def watch(done: int, total: int) -> None:
+            progress.update(bar, completed=done, total=total)
+
+        yield watch

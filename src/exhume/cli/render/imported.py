@@ -1,0 +1,126 @@
+"""What an import made of each file, and where to ask about it now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from rich.console import Group, RenderableType
+from rich.style import Style
+from rich.text import Text
+
+from exhume.cli.common import Look
+from exhume.cli.figures import NS, count, duration
+from exhume.cli.render.columns import Column, table
+from exhume.cli.safe import printable
+from exhume.cli.times import Viewpoint
+from exhume.ingest.report import ImportReport, InputReport, RecordingReport
+from exhume.model.window import Window
+
+_DIM = Style(dim=True)
+_BOLD = Style(bold=True)
+_BAD = Style(color="red", bold=True)
+_SHOWN_NOTES = 20
+_SHOWN_FILES = 40
+_STATES = {
+    "imported": Text("imported"), "known": Text("was there", _DIM), "same": Text("the same", _DIM),
+    "names": Text("names", _DIM), "failed": Text("failed", _BAD),
+}  # fmt: skip
+_COLUMNS = (
+    Column("", right=False),
+    Column("format", right=False),
+    Column("samples"),
+    Column("kept"),
+    Column("cores"),
+    Column("lasts"),
+    Column("from", right=False, optional=True),
+    Column("file", right=False, least=22),
+)
+
+
+def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
+    shown = [one for one in report.inputs if one.state != "skipped"]
+    skipped = len(report.inputs) - len(shown)
+    parts: list[RenderableType] = []
+    if shown:
+        rows = [_row(one, view) for one in _grouped(shown)]
+        parts += [*table("what was imported", _COLUMNS, rows, look.width), Text()]
+    parts += _remarks("problems", [(one, one.problems) for one in shown], _BAD)
+    parts += _remarks("clocks", [(one, (one.clock,)) for one in shown if one.clock], _BOLD)
+    parts += _remarks("notes", [(one, one.notes) for one in shown], _BOLD)
+    if skipped:
+        text = f"{count(skipped, 'other file')} in the folder could not be read as anything."
+        parts += [Text(text, _DIM), Text()]
+    parts += [line for one in report.recordings for line in _recording(one, view)]
+    return Group(*parts)
+
+
+def _row(one: InputReport, view: Viewpoint) -> list[Text]:
+    window = one.window
+    return [
+        _STATES[one.state].copy(),
+        Text(one.format or "?"),
+        Text(f"{one.samples:,}" if one.samples else ""),
+        Text(f"{one.kept:,}" if one.samples else ""),
+        Text(str(one.cores) if one.cores else ("?" if one.samples else "")),
+        Text(duration(window.end_ns - window.start_ns) if window else ""),
+        Text(view.show(window.start_ns, 0, with_date=True) if window else ""),
+        Text(printable(PurePath(one.path).name)),
+    ]
+
+
+def _grouped(inputs: Sequence[InputReport]) -> list[InputReport]:
+    """The pieces of a night are one row, unless there are only a few of a kind."""
+    if len(inputs) <= _SHOWN_FILES:
+        return list(inputs)
+    groups: dict[tuple[str, str], list[InputReport]] = {}
+    for one in inputs:
+        groups.setdefault((one.state, one.format), []).append(one)
+    return [row for some in groups.values() for row in ([_sum(some)] if len(some) > 3 else some)]
+
+
+def _sum(some: Sequence[InputReport]) -> InputReport:
+    windows = [one.window for one in some if one.window]
+    return replace(
+        some[0],
+        path=f"{PurePath(some[0].path).name} and {len(some) - 1} more",
+        samples=sum(one.samples for one in some),
+        kept=sum(one.kept for one in some),
+        cores=max(one.cores for one in some),
+        window=Window(min(w.start_ns for w in windows), max(w.end_ns for w in windows))
+        if windows
+        else None,
+    )
+
+
+def _remarks(
+    title: str, said: Sequence[tuple[InputReport, Sequence[str]]], style: Style
+) -> list[RenderableType]:
+    """Each remark once, with the files it is about."""
+    files: dict[str, list[str]] = {}
+    for one, texts in said:
+        for text in texts:
+            files.setdefault(text, []).append(PurePath(one.path).name)
+    if not files:
+        return []
+    lines: list[RenderableType] = [Text(title, style)]
+    for text, names in list(files.items())[:_SHOWN_NOTES]:
+        about = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+        line = Text(f"  {printable(about)}: ", _DIM)
+        lines.append(line.append(" ".join(printable(part.strip()) for part in text.splitlines())))
+    if len(files) > _SHOWN_NOTES:
+        lines.append(Text(f"  and {len(files) - _SHOWN_NOTES} more", _DIM))
+    return [*lines, Text()]
+
+
+def _recording(one: RecordingReport, view: Viewpoint) -> list[RenderableType]:
+    if one.window is None:
+        return []
+    when = f"{view.show_window(one.window)} {view.zone_name(one.window.start_ns)}"
+    made = count(one.segments, "segment")
+    title = Text(f"{printable(one.node)} · {when}", _BOLD).append(f" · {made} in {one.path}", _DIM)
+    at = view.local(one.window.start_ns).isoformat(timespec="seconds")
+    length = max(1, -(-(one.window.end_ns - one.window.start_ns) // NS))
+    ask = f"  exhume top --data {printable(one.path)} --at {at} --for {length}s"
+    return [title, Text(ask)]

@@ -1,0 +1,244 @@
+"""Many inputs → one recording: who reads what, in which order, and what becomes of each."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from exhume.errors import EXIT_USAGE, ExhumeError
+from exhume.host import Host
+from exhume.ingest.clocks import ClockHints, name_host
+from exhume.ingest.inputs import Input, Missing, expand
+from exhume.ingest.manifest import Manifest
+from exhume.ingest.placing import Placing
+from exhume.ingest.pool import Failed, Pool
+from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
+from exhume.ingest.report import ImportReport, InputReport
+from exhume.ingest.streams import Source
+from exhume.ingest.symbols import Places
+from exhume.ingest.work import ReadTask, merge_segment, read_input
+from exhume.perf import script_header
+from exhume.perf.datafile import PerfData
+
+WORK_FOLDER = "import"
+MERGE_EVERY = 16
+"""Inputs read before they are merged: a crash then costs the reading of at most so many."""
+_BUILD_ID_CACHE = ".debug"
+
+Watch = Callable[[int, int], None]
+"""Told how many bytes of how many were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    files: tuple[str, ...]
+    into: Path
+    node: str = ""
+    """Instead of what the inputs say."""
+    offset_ns: int | None = None
+    symfs: Path | None = None
+    event: str = ""
+    jobs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    input: Input
+    source: Source
+    format: Format
+    host: str
+
+
+@dataclass(slots=True)
+class _Import:
+    options: Options
+    manifest: Manifest
+    pool: Pool
+    placing: Placing
+    reports: dict[str, InputReport] = field(default_factory=dict)
+    """By path."""
+
+
+def run(options: Options, host: Host, watch: Watch | None = None) -> ImportReport:
+    """Raises ExhumeError where there is nothing to import, or no place to put it."""
+    began = time.monotonic()
+    folder = options.into / WORK_FOLDER
+    with _alone(options.into, folder):
+        inputs, missing = expand(options.files, options.into)
+        if not inputs and not missing:
+            raise ExhumeError("there is nothing to import", todo="name files or folders")
+        manifest = Manifest(folder)
+        reports = {str(one.path): _missing(one) for one in missing}
+        known = list(_recognised(inputs, manifest, reports))
+        places = _places(options, host, known)
+        hosts = {one.host for one in known if one.host}
+        placing = Placing(options.into, options.node, hosts, manifest)
+        clock = ClockHints(options.offset_ns)
+        content = [one for one in known if one.format.role != Role.SYMBOLS]
+        tasks = [
+            ReadTask(
+                one.input, one.format.name, folder / one.input.id, places, clock, options.event
+            )
+            for one in content
+        ]
+        with Pool(options.jobs, len(tasks)) as pool:
+            work = _Import(options, manifest, pool, placing, reports)
+            _read_and_merge(work, content, tasks, watch)
+        for one in known:
+            if one.format.role == Role.SYMBOLS:
+                reports[str(one.input.path)] = InputReport(
+                    str(one.input.path), one.format.name, "names"
+                )
+        return ImportReport(
+            recordings=placing.recordings(),
+            inputs=tuple(reports[path] for path in sorted(reports)),
+            seconds=time.monotonic() - began,
+        )
+
+
+def _read_and_merge(
+    work: _Import, content: Sequence[_Known], tasks: Sequence[ReadTask], watch: Watch | None
+) -> None:
+    total = sum(task.input.size_bytes for task in tasks)
+
+    def tell(done: int) -> None:
+        if watch is not None:
+            watch(min(done, total), total)
+
+    roles = {known.input.id: known.format.role for known in content}
+    formats = {known.format.name for known in content if known.format.role == Role.CONTENT}
+    # The same samples may come as perf.data and as text; which is better shows when both are read.
+    merge_early = len(formats) < 2
+    waiting = 0
+    for role in (Role.CLOCK, Role.CONTENT):
+        some = [task for task in tasks if roles[task.input.id] == role]
+        for task, found in work.pool.run(read_input, some, tell):
+            if isinstance(found, Failed):
+                work.reports[str(task.input.path)] = _failed(task, found)
+                continue
+            work.placing.add(task, found)
+            waiting += 1
+            if merge_early and role == Role.CONTENT and waiting >= MERGE_EVERY:
+                _merge(work, tell)
+                waiting = 0
+    _merge(work, tell)
+
+
+def _merge(work: _Import, tell: Callable[[int], None]) -> None:
+    """Put into the recording what was read so far."""
+    ready = work.placing.settled()
+    failed: dict[str, Failed] = {}
+    for task, made in work.pool.run(merge_segment, work.placing.merges(ready), tell):
+        if isinstance(made, Failed):
+            failed.update((part.source.id, made) for part in task.parts)
+        else:
+            work.placing.note_segments(task, made)
+    for one in ready:
+        path = str(one.task.input.path)
+        problem = failed.get(one.task.input.id)
+        if problem is not None:
+            work.reports[path] = _failed(one.task, problem)
+            continue
+        work.reports[path] = one.report
+        work.manifest.add(work.placing.finished(one))
+        shutil.rmtree(one.task.folder, ignore_errors=True)
+
+
+def _recognised(
+    inputs: Sequence[Input], manifest: Manifest, reports: dict[str, InputReport]
+) -> Iterator[_Known]:
+    seen: set[str] = set()
+    for one in inputs:
+        path = str(one.path)
+        if (before := manifest.of(one)) is not None:
+            reports[path] = replace(before.report, path=path, state="known")
+            continue
+        if one.id in seen:
+            reports[path] = InputReport(path, "", "same", notes=("a copy of another input",))
+            continue
+        if manifest.was_other(one):
+            problem = (
+                f"{path} has changed since it was imported; "
+                "import into a fresh directory, its first state can't be taken out of this one"
+            )
+            reports[path] = InputReport(path, "", "failed", problems=(problem,))
+            continue
+        try:
+            source = Source.of(one.path)
+            found = recognise(source)
+            if found is not None:
+                seen.add(one.id)
+                yield _Known(one, source, found, _host(source, found))
+                continue
+            problem = f"{path}, offset 0: expected {EXPECTED}"
+            if not one.size_bytes:
+                problem = f"{path} is empty"
+        except OSError as error:
+            problem = f"{path} can't be read: {error.strerror or error}"
+        reports[path] = InputReport(
+            path, "", "failed" if one.is_named else "skipped", problems=(problem,)
+        )
+
+
+def _host(source: Source, found: Format) -> str:
+    """Which machine it is of, as far as that shows at once."""
+    try:
+        if found.name == "perf script":
+            return script_header.parse(source.head()).hostname or name_host(source.path.name)
+        if found.name == "perf.data" and not source.compression:
+            return PerfData(source.open, str(source.path)).features.hostname
+    except ExhumeError:
+        return ""  # it says so again when it is read
+    return name_host(source.path.name)
+
+
+def _places(options: Options, host: Host, known: Sequence[_Known]) -> Places:
+    if options.symfs is not None and not options.symfs.is_dir():
+        raise ExhumeError(
+            f"--symfs {options.symfs} is no directory",
+            todo="give the root of the recorded machine, or a copy of parts of it",
+            exit_code=EXIT_USAGE,
+        )
+
+    def of(name: str) -> tuple[Path, ...]:
+        return tuple(one.input.path for one in known if one.format.name == name)
+
+    return Places(
+        host, options.symfs, Path.home() / _BUILD_ID_CACHE, of("kallsyms"), of("perf map")
+    )
+
+
+def _missing(one: Missing) -> InputReport:
+    return InputReport(str(one.path), "", "failed", problems=(f"{one.path}: {one.why}",))
+
+
+def _failed(task: ReadTask, failed: Failed) -> InputReport:
+    return InputReport(str(task.input.path), task.format, "failed", problems=(failed.why,))
+
+
+@contextmanager
+def _alone(into: Path, folder: Path) -> Iterator[None]:
+    """One import at a time into a directory."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        fd = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o640)
+    except OSError as error:
+        raise ExhumeError(
+            f"cannot write to {into}: {error.strerror}", todo="name another place with --into"
+        ) from error
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ExhumeError(
+                f"another import into {into} is going on", todo="wait for it, or give --into"
+            ) from error
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,53 @@
+"""When samples were taken how → the stretches that a segment tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from exhume.ingest.piece import Interval
+from exhume.model.sample import Stretch
+
+_GAP_NS = 2_000_000_000
+"""Shorter than this without samples is not told as a gap: perf was started anew."""
+
+
+def clipped(
+    intervals: Sequence[Interval], offset_ns: int, start_ns: int, end_ns: int
+) -> Iterator[Interval]:
+    for one in intervals:
+        begin, end = max(one.start_ns + offset_ns, start_ns), min(one.end_ns + offset_ns, end_ns)
+        if begin < end:
+            yield Interval(begin, end, one.event, one.rate_hz)
+
+
+def stretches_of(intervals: Sequence[Interval], first_ns: int, last_ns: int) -> tuple[Stretch, ...]:
+    """At each instant the highest rate of those in force; none where nothing was sampled."""
+    covered = _without_small_gaps(intervals)
+    edges = sorted(
+        {first_ns, last_ns, *(i.start_ns for i in covered), *(i.end_ns for i in covered)}
+    )
+    found: list[Stretch] = []
+    for at in edges[:-1] or [first_ns]:
+        inside = [i for i in covered if i.start_ns <= at < i.end_ns]
+        best = max(inside, key=lambda i: i.rate_hz, default=None)
+        event, rate = (best.event, best.rate_hz) if best else ("none", 0.0)
+        if not found or (found[-1].event, found[-1].rate_hz) != (event, rate):
+            found.append(Stretch(at, event, rate))
+    return tuple(found)
+
+
+def _without_small_gaps(intervals: Sequence[Interval]) -> list[Interval]:
+    ordered = sorted(intervals, key=lambda i: i.start_ns)
+    found: list[Interval] = []
+    for one in ordered:
+        before = found[-1] if found else None
+        if (
+            before is not None
+            and one.start_ns - before.end_ns <= _GAP_NS
+            and (one.event, one.rate_hz) == (before.event, before.rate_hz)
+        ):
+            end = max(one.end_ns, before.end_ns)
+            found[-1] = Interval(before.start_ns, end, one.event, one.rate_hz)
+        else:
+            found.append(one)
+    return found

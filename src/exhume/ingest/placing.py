@@ -1,0 +1,186 @@
+"""Pieces that were read → where they belong: which recording, wall time and ten minutes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from exhume.ingest.clocks import Anchor, name_host, settle
+from exhume.ingest.manifest import Finished, Manifest
+from exhume.ingest.piece import Claim, ClockKind, Hints
+from exhume.ingest.recognise import FORMATS
+from exhume.ingest.report import InputReport, RecordingReport
+from exhume.ingest.rows import likeness
+from exhume.ingest.work import MergeTask, Part, PieceSummary, ReadTask, buckets
+from exhume.ingest.written import Named
+from exhume.model.window import Window
+
+NAMELESS = "imported"
+"""The node of inputs that do not say where they come from."""
+SAME_SAMPLES = 0.5
+_RANK = {one.name: rank for rank, one in enumerate(FORMATS)}
+_MARGIN = 0.05
+"""So much more of its frames must be named for text to be taken instead of perf.data."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedInput:
+    task: ReadTask
+    node: str
+    pieces: tuple[tuple[PieceSummary, Claim | None], ...]
+    with_samples: bool
+    report: InputReport
+
+
+class Placing:
+    def __init__(self, into: Path, node: str, hosts: set[str], manifest: Manifest) -> None:
+        """`hosts`: the machines the inputs come from, as far as that showed at once."""
+        self._into = into
+        self._node = node
+        self._hosts = hosts
+        self._anchors: list[Anchor] = [f.anchor for f in manifest.all() if f.anchor]
+        self._samples = [
+            (f.node, np.array(f.sketch, np.uint64), f.path) for f in manifest.all() if f.sketch
+        ]
+        self._waiting: list[tuple[ReadTask, list[PieceSummary]]] = []
+        self._segments: dict[str, int] = {}
+        self._windows: dict[str, Window] = {}
+
+    def add(self, task: ReadTask, pieces: list[PieceSummary]) -> None:
+        self._waiting.append((task, pieces))
+        for piece in pieces:
+            if piece.span_ns is None and piece.claim is not None:
+                # Only tells of a clock: all that follows may rest on it.
+                self._anchors.append(Anchor(piece.hints.node, piece.clock, piece.claim))
+
+    def settled(self) -> list[PlacedInput]:
+        """Those that wait, each in its place. The best-named of equal samples comes first."""
+        ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
+        self._waiting = []
+        return [self._placed(task, pieces) for task, pieces in ordered]
+
+    @staticmethod
+    def _preference(task: ReadTask, pieces: Sequence[PieceSummary]) -> tuple[int, int, str]:
+        named = min((p.facts.named_ratio for p in pieces), default=0.0)
+        return -round(named / _MARGIN), _RANK[task.format], str(task.input.path)
+
+    def _placed(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> PlacedInput:
+        node = self._node_of(task, pieces)
+        settled: list[tuple[PieceSummary, Claim | None]] = []
+        for piece in pieces:
+            anchors = [a for a in self._anchors if a.node in (node, "")]
+            claim = settle(node, piece.clock, piece.claim, anchors)
+            self._anchors += [a for a in anchors if a not in self._anchors]
+            settled.append((piece, claim))
+        same = self._same_samples(node, task, pieces)
+        report = self._report(task, settled, same)
+        return PlacedInput(task, node, tuple(settled), not same, report)
+
+    def _node_of(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
+        said = next((piece.hints.node for piece in pieces if piece.hints.node), "")
+        only = next(iter(self._hosts)) if len(self._hosts) == 1 else ""
+        return self._node or said or name_host(task.input.path.name) or only or NAMELESS
+
+    def _same_samples(self, node: str, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
+        """The input that has these samples already; empty where none has."""
+        sketch = np.array(sorted(h for p in pieces for h in p.sketch), np.uint64)
+        for other_node, other, path in self._samples:
+            if other_node == node and likeness(sketch, other) >= SAME_SAMPLES:
+                return path
+        if len(sketch):
+            self._samples.append((node, sketch, str(task.input.path)))
+        return ""
+
+    @staticmethod
+    def _report(
+        task: ReadTask, settled: Sequence[tuple[PieceSummary, Claim | None]], same: str
+    ) -> InputReport:
+        facts = [piece.facts for piece, _ in settled]
+        spans = [
+            (piece.span_ns[0] + claim.offset_ns, piece.span_ns[1] + claim.offset_ns)
+            for piece, claim in settled
+            if piece.span_ns is not None and claim is not None
+        ]
+        notes = [note for fact in facts for note in fact.notes]
+        if same:
+            notes.insert(0, f"its samples are those of {Path(same).name}, and count once")
+        others = {name: n for fact in facts for name, n in fact.other_events.items()}
+        if others:
+            listed = ", ".join(f"{count} of {name}" for name, count in others.items())
+            notes.append(f"left out, as they measure something else: {listed}")
+        return InputReport(
+            path=str(task.input.path),
+            format=task.format,
+            state="same" if same else "imported",
+            samples=sum(fact.samples for fact in facts),
+            kept=0 if same else sum(piece.rows for piece, _ in settled),
+            cores=len({core for fact in facts for core in fact.cores}),
+            window=Window(min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None,
+            clock="; ".join(dict.fromkeys(claim.how for _, claim in settled if claim)),
+            notes=tuple(notes),
+            problems=tuple(problem for fact in facts for problem in fact.problems),
+        )
+
+    def root(self, node: str) -> Path:
+        """A recording is of one node: several get a directory each."""
+        main = self._node or (next(iter(self._hosts)) if len(self._hosts) == 1 else "")
+        if node == main or (not self._hosts and node == NAMELESS):
+            return self._into
+        return self._into / (re.sub(r"[^\w.-]", "_", node).lstrip(".")[:64] or NAMELESS)
+
+    def merges(self, ready: Sequence[PlacedInput]) -> list[MergeTask]:
+        parts: dict[tuple[str, int], list[Part]] = {}
+        hints: dict[str, Hints] = {}
+        for one in ready:
+            known = hints.get(one.node, Hints(node=one.node))
+            for piece, claim in one.pieces:
+                said = piece.hints
+                known = replace(
+                    known,
+                    kernel=known.kernel or said.kernel,
+                    architecture=known.architecture or said.architecture,
+                )
+                if piece.span_ns is None or claim is None:
+                    continue
+                named = Named(one.task.input.path.name, one.task.input.id)
+                part = Part(
+                    one.task.folder, piece.number, named, claim.offset_ns, one.with_samples,
+                    piece.clock == ClockKind.KERNEL_LOG,
+                )  # fmt: skip
+                for start in buckets(piece.span_ns, claim.offset_ns):
+                    parts.setdefault((one.node, start), []).append(part)
+                self._note_window(one.node, piece.span_ns, claim.offset_ns)
+            hints[one.node] = known
+        return [
+            MergeTask(self.root(node), start, hints[node], tuple(some))
+            for (node, start), some in sorted(parts.items())
+        ]
+
+    def _note_window(self, node: str, span_ns: tuple[int, int], offset_ns: int) -> None:
+        start, end = span_ns[0] + offset_ns, span_ns[1] + offset_ns
+        before = self._windows.get(node, Window(start, end))
+        self._windows[node] = Window(min(start, before.start_ns), max(end, before.end_ns))
+
+    def note_segments(self, task: MergeTask, made: int) -> None:
+        self._segments[task.hints.node] = self._segments.get(task.hints.node, 0) + made
+
+    def finished(self, one: PlacedInput) -> Finished:
+        settled = [(p.clock, claim) for p, claim in one.pieces if claim is not None]
+        known = [Anchor(one.node, kind, c) for kind, c in settled if kind == ClockKind.KERNEL_LOG]
+        anchor = known[0] if known else None
+        sketch = tuple(h for p, _ in one.pieces for h in p.sketch) if one.with_samples else ()
+        source = one.task.input
+        return Finished(
+            source.id, str(source.path.resolve()), source.size_bytes, source.modified_ns, one.node,
+            one.report, anchor, sketch,
+        )  # fmt: skip
+
+    def recordings(self) -> tuple[RecordingReport, ...]:
+        return tuple(
+            RecordingReport(node, str(self.root(node)), self._segments.get(node, 0), window)
+            for node, window in sorted(self._windows.items())
+        )

@@ -1,0 +1,105 @@
+"""Processes that work through tasks. One that dies costs the task it was on, not the others."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import TypeVar
+
+from exhume.errors import ExhumeError
+from exhume.ingest import work
+
+_TICK_SECONDS = 0.2
+_PRELOAD = ["exhume.ingest.work"]
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    why: str
+
+
+class Pool:
+    """As a context manager. With one job, or one task to do, all is done in this process."""
+
+    def __init__(self, jobs: int, tasks: int) -> None:
+        self._jobs = max(1, min(jobs, tasks))
+        self._context = multiprocessing.get_context("forkserver")
+        self._executor: ProcessPoolExecutor | None = None
+        self._careful = False
+        if self._jobs > 1:
+            self._context.set_forkserver_preload(_PRELOAD)
+            self._done = self._context.Value("q", 0)
+            self._stop = self._context.Event()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._executor is not None:
+            self._stop.set()
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def run(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        tell: Callable[[int], None],
+    ) -> Iterator[tuple[Task, Result | Failed]]:
+        """Results as they come. `tell` is called with the bytes read so far, now and then."""
+        if self._jobs == 1:
+            for task in tasks:
+                yield task, _tried(lambda task=task: function(task))  # type: ignore[misc]
+                tell(0)
+            return
+        queue = deque((task, 1) for task in tasks)
+        running: dict[Future[Result], tuple[Task, int]] = {}
+        while queue or running:
+            while queue and len(running) < (1 if self._careful else self._jobs):
+                task, attempt = queue.popleft()
+                running[self._started().submit(function, task)] = task, attempt
+            done, _ = wait(running, _TICK_SECONDS, FIRST_COMPLETED)
+            tell(self._done.value)
+            for future in done:
+                task, attempt = running.pop(future)
+                if isinstance(future.exception(), BrokenProcessPool):
+                    # Which of those running died is not told: from now on one at a time.
+                    self._careful, self._executor = True, None
+                    if attempt < 2:
+                        queue.append((task, attempt + 1))
+                        continue
+                    yield task, Failed("the process that read it was killed (out of memory?)")
+                    continue
+                yield task, _tried(future.result)
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._executor is None:
+            self._executor = ProcessPoolExecutor(
+                1 if self._careful else self._jobs,
+                self._context,
+                work.start_worker,
+                (self._done, self._stop),
+            )
+        return self._executor
+
+
+def _tried(function: Callable[[], Result]) -> Result | Failed:
+    """What is wrong with one input is told, and the others go on."""
+    try:
+        return function()
+    except ExhumeError as error:
+        return Failed(str(error))
+    except OSError as error:
+        return Failed(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
+    except MemoryError:
+        return Failed("there is not enough memory for it")
+    except work.StoppedError:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        return Failed(f"internal error: {type(error).__name__}: {error}; please report it")

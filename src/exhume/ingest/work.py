@@ -1,0 +1,172 @@
+"""What the processes of an import do: read an input into pieces, merge pieces into a segment."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Event as Flag
+from pathlib import Path
+
+from exhume.errors import ExhumeError
+from exhume.ingest import spill
+from exhume.ingest.clocks import ClockHints
+from exhume.ingest.context import Context
+from exhume.ingest.inputs import Input
+from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
+from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece
+from exhume.ingest.recognise import BY_NAME
+from exhume.ingest.streams import Source
+from exhume.ingest.symbols import Places
+from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
+from exhume.store.writer import write_segment
+
+_DRAFT = ".draft"
+
+
+class StoppedError(Exception):
+    """The user wants no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    input: Input
+    format: str
+    folder: Path
+    """Where the pieces go. It is there only when they are all in it."""
+    places: Places
+    clock: ClockHints
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class PieceSummary:
+    """What has to be known of a piece to place it in time; the rest stays on disk."""
+
+    number: int
+    hints: Hints
+    clock: ClockKind
+    claim: Claim | None
+    span_ns: tuple[int, int] | None
+    rows: int
+    sketch: tuple[int, ...]
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece in its place."""
+
+    folder: Path
+    number: int
+    source: Named
+    offset_ns: int
+    with_samples: bool
+    is_kernel_log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MergeTask:
+    root: Path
+    start_ns: int
+    hints: Hints
+    parts: tuple[Part, ...]
+
+
+class _Shared:
+    """Set once in each worker: the counter of bytes read, and the wish to stop."""
+
+    done: Synchronized[int] | None = None
+    stop: Flag | None = None
+
+
+def start_worker(done: Synchronized[int], stop: Flag) -> None:
+    # An interrupt goes to the whole group; the parent tells us when to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _Shared.done, _Shared.stop = done, stop
+
+
+def note_progress(count: int) -> None:
+    if _Shared.done is not None:
+        with _Shared.done.get_lock():
+            _Shared.done.value += count
+    if _Shared.stop is not None and _Shared.stop.is_set():
+        raise StoppedError
+
+
+def read_input(task: ReadTask) -> list[PieceSummary]:
+    """Raises ExhumeError or OSError where the input can't be read at all."""
+    if not task.folder.exists():
+        draft = task.folder.with_name(task.folder.name + _DRAFT)
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+        try:
+            context = Context(draft, task.places, task.clock, task.event, note_progress)
+            reader = BY_NAME[task.format].read
+            if reader is None:
+                raise ExhumeError(f"{task.input.path} has nothing to import")
+            found = []
+            for number, piece in enumerate(reader(Source.of(task.input.path), context)):
+                spill.save(draft, number, piece)
+                found.append(_summary(number, piece))
+            draft.rename(task.folder)
+            return found
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return [_summary(number, piece) for number, piece in enumerate(spill.load_all(task.folder))]
+
+
+def _summary(number: int, piece: Piece) -> PieceSummary:
+    sampled = piece.sampled
+    return PieceSummary(
+        number, piece.hints, piece.clock, piece.claim, piece.span_ns(),
+        0 if sampled is None else len(sampled.rows),
+        () if sampled is None else tuple(sampled.sketch.tolist()),
+        piece.facts,
+    )  # fmt: skip
+
+
+def merge_segment(task: MergeTask) -> int:
+    """Put pieces into the ten minutes from `start_ns` on; how many segments that made."""
+    before = written(task.root, task.hints.node, task.start_ns, task.start_ns + SEGMENT_NS)
+    known = before.ids if before else frozenset()
+    fresh = [part for part in task.parts if part.source.id not in known]
+    if not fresh:
+        return 0
+    placed = [
+        Placed(
+            _loaded(part.folder / f"{part.number}.piece"),
+            part.offset_ns,
+            part.with_samples,
+            part.is_kernel_log,
+        )
+        for part in fresh
+    ]
+    names = list(dict.fromkeys(part.source for part in fresh))
+    inputs = ", ".join([*([before.inputs] if before else []), listed(names)])
+    if before:
+        placed += [Placed(as_piece(segment), 0) for segment in before.segments]
+    paths: list[Path] = []
+    parts = windows(placed, task.start_ns, task.start_ns + SEGMENT_NS)
+    for number, (begin, end) in enumerate(parts, 1):
+        found = merge(placed, begin, end, origin(task.hints, inputs, number, len(parts)))
+        if found is not None:
+            paths.append(write_segment(task.root, found.data, found.pieces))
+    if before:
+        remove(before.segments, besides=paths)
+    return len(paths)
+
+
+@lru_cache(maxsize=2)
+def _loaded(path: Path) -> Piece:
+    """Kept for the next ten minutes of the same input."""
+    return spill.load(path)
+
+
+def buckets(span_ns: tuple[int, int], offset_ns: int) -> Sequence[int]:
+    """The starts of the ten minutes that a piece lies in."""
+    first, last = span_ns[0] + offset_ns, span_ns[1] + offset_ns
+    return range(first // SEGMENT_NS * SEGMENT_NS, last + 1, SEGMENT_NS)

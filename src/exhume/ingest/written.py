@@ -1,0 +1,134 @@
+"""Segments that an import has written before: what they hold, and as pieces to be merged again.
+
+The origin of an import's segment names its inputs, so nothing is merged into it twice, whatever
+happened between the writing of a segment and the note that it was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from exhume import __version__
+from exhume.ingest.piece import ROW, ClockKind, Hints, Interval, Piece, Sampled
+from exhume.model.segment import Origin
+from exhume.store import layout
+from exhume.store.files import DamagedFileError, remove_directory
+from exhume.store.memory import as_samples
+from exhume.store.meta import NewerFormatError
+from exhume.store.segment import Segment
+
+USER_HZ = 100
+"""Jiffies a second in copies of /proc/stat: USER_HZ of every architecture that matters here."""
+_RECORDER = re.compile(r"exhume \S+ import, part (\d+)/(\d+): (.*)", re.DOTALL)
+_INPUT = re.compile(r"\(([0-9a-f]{16})\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An input, for the origin of a segment."""
+
+    name: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is in the recording of one stretch: several segments where one would be too large."""
+
+    segments: tuple[Segment, ...]
+    ids: frozenset[str]
+    inputs: str
+    """As the origin has it."""
+
+
+def boot_id(node: str) -> str:
+    """Inputs do not tell boots apart; one name for all that was imported of a node."""
+    return f"{hashlib.blake2b(node.encode(), digest_size=4).hexdigest()}-import"
+
+
+def origin(hints: Hints, inputs: str, part: int = 1, parts: int = 1) -> Origin:
+    return Origin(
+        node=hints.node,
+        boot_id=boot_id(hints.node),
+        kernel=hints.kernel,
+        architecture=hints.architecture,
+        user_hz=USER_HZ,
+        recorder=f"exhume {__version__} import, part {part}/{parts}: {inputs}",
+    )
+
+
+def listed(inputs: Sequence[Named]) -> str:
+    return ", ".join(f"{one.name} ({one.id})" for one in inputs)
+
+
+def written(root: Path, node: str, start_ns: int, end_ns: int) -> Written | None:
+    """What an import has put into [start, end). Left-overs of a crash are removed on the way."""
+    groups: dict[tuple[str, int], list[Segment]] = {}
+    for path in _candidates(root, start_ns, end_ns):
+        try:
+            segment = Segment(path)
+        except (DamagedFileError, NewerFormatError):
+            continue
+        found = _RECORDER.fullmatch(segment.origin.recorder)
+        if found and segment.origin.boot_id == boot_id(node):
+            groups.setdefault((found[3], int(found[2])), []).append(segment)
+    best: Written | None = None
+    for (inputs, parts), segments in groups.items():
+        one = Written(tuple(segments), frozenset(_INPUT.findall(inputs)), inputs)
+        if len(segments) < parts or (best is not None and one.ids <= best.ids):
+            remove(segments)
+            continue
+        if best is not None:
+            remove(best.segments)
+        best = one
+    return best
+
+
+def _candidates(root: Path, start_ns: int, end_ns: int) -> list[Path]:
+    folder = layout.segments_path(root)
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    found = []
+    for name in names:
+        at = layout.wall_ns_of_name(name)
+        if at is not None and start_ns <= at < end_ns:  # names count whole seconds, so do we
+            found.append(folder / name)
+    return found
+
+
+def remove(segments: Sequence[Segment], besides: Sequence[Path] = ()) -> None:
+    for segment in segments:
+        if segment.path not in besides:
+            remove_directory(segment.path)
+
+
+def as_piece(segment: Segment) -> Piece:
+    samples = as_samples(segment.samples())
+    rows = np.empty(len(samples), ROW)
+    rows["time"], rows["core"] = samples.time_ns, samples.core
+    rows["thread"], rows["node"] = samples.thread, samples.stack
+    starts = [stretch.start_ns for stretch in segment.stretches]
+    ends = pairwise([*starts, segment.end_ns])
+    intervals = tuple(
+        Interval(begin, end, stretch.event, stretch.rate_hz)
+        for stretch, (begin, end) in zip(segment.stretches, ends, strict=True)
+        if stretch.event != "none" and begin < end
+    )
+    own = segment.origin
+    return Piece(
+        hints=Hints(own.node, own.kernel, own.architecture),
+        clock=ClockKind.WALL,
+        claim=None,
+        sampled=Sampled(rows, segment.tree().tree, segment.threads().threads, intervals),
+        blocks=tuple(block for field in segment.fields() for block in segment.blocks(field)),
+        events=segment.events(),
+    )

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from exhume.cli.render.units import render
+from exhume.model.lifecycles import UnitsAnswer
+from tests.cli.made_up import VIEW, drawn, look
+from tests.cli.render import evidence
+
+AT_80 = """\
+who keeps dying · 03:10:00 – 03:20:00 UTC · 10 m recorded
+
+crash loops
+starts  an hour  lives  succeeds  zombies  restarts  what       name
+    60      360  1.2 s       0 %        1        59  unit       ecs.service
+    60      360    8 s              ≤ 0.5         0  container  ecs-agent
+
+many short jobs: scripts, builds, probes
+starts  an hour   lives  what     name  by
+   300    1,800  300 ms  process  cc0   gcc
+   300    1,800  300 ms  process  cc1   gcc
+   300    1,800  300 ms  process  cc2   gcc
+   300    1,800  300 ms  process  cc3   gcc
+   300    1,800  300 ms  process  cc4   gcc
+   300    1,800  300 ms  process  cc5   gcc
+   300    1,800  300 ms  process  cc6   gcc
+   300    1,800  300 ms  process  cc7   gcc
+   300    1,800  300 ms  process  cc8   gcc
+   300    1,800  300 ms  process  cc9   gcc
+   300    1,800  300 ms  process  cc10  gcc
+   300    1,800  300 ms  process  cc11  gcc
+And 2 more with 600 starts; --all lists them.
+
+Unit ecs.service: every 10 s, 60 starts within 10 minutes, lives 1.2 s in the
+median. Each start leaves 1 zombie cgroup: 360 an hour.
+Container ecs-agent: 60 starts within 10 minutes, lives 8 s in the median, 60
+ids under one name, so nobody counts restarts. Each start leaves at most 0.5
+zombie cgroups: 180 an hour.
+Healthy: 1 unit with 1 start; --all lists them.
+Note: a note on ecs.service
+"""
+
+
+def shown(answer: UnitsAnswer, width: int = 80, *, everything: bool = False) -> str:
+    text = drawn(render(answer, VIEW, look(width), everything=everything), width)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def test_the_answer_on_one_screen() -> None:
+    assert shown(evidence.units()) == AT_80
+
+
+def test_a_wide_screen_has_room_for_what_each_start_costs() -> None:
+    text = shown(evidence.units(), 200)
+    heading = "zombies  restarts  last start   memory     CPU  what       name         by"
+    assert heading in text
+    assert "≤ 0.5         0    03:19:55" in text
+    assert "ecs.service · 60 ids" in text
+
+
+def test_nothing_that_loops_is_said_as_well() -> None:
+    calm = replace(evidence.units(), lifecycles=evidence.units().lifecycles[-1:], notes=())
+    assert shown(calm).endswith("Nothing loops.\nHealthy: 1 unit with 1 start; --all lists them.\n")
+    assert "sshd.service" in shown(calm, everything=True)

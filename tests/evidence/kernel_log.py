@@ -1,0 +1,54 @@
+"""Lines in the kernel log that user space wrote: `/dev/kmsg` marks them as such."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from exhume.host import Host
+from exhume.model.window import Window
+from exhume.sources.kmsg import KmsgReader
+from exhume.store.queries import events
+from tests.kernel.node import SECOND, Node, wait_for
+
+TEXT = (
+    "ena 0000:00:05.0 eth0: TX q {queue} is paused for too long (threshold 5000000). "
+    "usecs since napi 6328000. napi scheduled: 1. napi CPU: 17. msecs since interrupt: 6324"
+)
+KMSG = Path("/dev/kmsg")
+
+
+@dataclass(frozen=True)
+class Line:
+    text: str
+    queue: int
+    written: float
+    seen_after_seconds: float
+    """How long it took until a reader of the recording saw it."""
+
+
+def write_line(node: Node, queue: int) -> Line:
+    text = TEXT.format(queue=queue)
+    written = time.time()
+    KMSG.write_text(f"<4>{text}\n")
+
+    def is_seen() -> bool:
+        recent = Window(int((written - 1) * SECOND), int((written + 60) * SECOND))
+        return any(
+            event.text == text for event in events(node.recording(), recent, ("kernel-log",))
+        )
+
+    wait_for(is_seen, 15, "a line of the kernel log")
+    return Line(text, queue, written, time.time() - written)
+
+
+def sequence_of(text: str) -> int:
+    """Of the newest record with that text."""
+    reader = KmsgReader(Host(), trust_user=True)
+    try:
+        batch = reader.read(1_000_000)
+        assert batch is not None
+        return max(record.sequence for record in batch.records if record.text == text)
+    finally:
+        reader.close()
