@@ -45,9 +45,9 @@ def docker_engine(folder: Path) -> Iterator[Engine | None]:
     """None where it does not start. The path of the socket must be short."""
     folder.mkdir()
     engine = Engine(folder / "d.sock", random_name("xh-image-") + ":1")
-    before = {root for root in BASE.glob("*/docker")}
-    command = ["dockerd", "--data-root", folder / "data", "--exec-root", folder / "exec"]
-    command += ["--pidfile", folder / "pid", "-H", f"unix://{engine.socket}"]
+    before = set(BASE.glob("*/docker"))
+    command = ["dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec"]
+    command += ["--pidfile", f"{folder}/pid", "-H", f"unix://{engine.socket}"]
     command += ["--iptables=false", "--bridge=none"]
     with (folder / "log").open("wb") as log, subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=log, stderr=log

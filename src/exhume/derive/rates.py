@@ -129,9 +129,10 @@ def gained(series: SeriesAnswer, boots: Sequence[Window], since_ns: int) -> int:
             continue
         now = next((i for i, window in enumerate(boots) if window.contains(wall_ns)), -1)
         if before is not None:
-            goes_on = boot in (-1, now) and value >= before
+            # The last reading lies at the very end of its boot's window, and so outside.
+            goes_on = (boot == now or -1 in (boot, now)) and value >= before
             total += value - before if goes_on else value
-        before, boot = value, now
+        before, boot = value, now if now >= 0 else boot
     return total
 
 

@@ -14,8 +14,8 @@ from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_n
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
 from exhume.ingest.rows import cores_of
 from exhume.ingest.streams import Source
-from exhume.ingest.symbols import ProgramSymbols
-from exhume.model.arrays import I64, Bool
+from exhume.ingest.symbols import ProgramSymbols, program_symbols
+from exhume.model.arrays import I64, U32, Bool
 from exhume.model.event import Event
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
@@ -24,6 +24,7 @@ from exhume.perf.births import exec_events, exit_events
 from exhume.perf.datachunk import Chunk, KernelMap, decode
 from exhume.perf.datafile import PerfData
 from exhume.perf.dataorder import Epoch, in_order
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History, SideBand
 from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import concat
@@ -60,6 +61,7 @@ class PerfAssembler:
         self._kernel = KernelNames(None, "")
         self._programs: ProgramSymbols | None = None
         self._parents: list[Statement] = []
+        self._found: I64 = np.empty(0, np.int64)
         self._cgroup_numbers: dict[int, int] = {}
         self._cgroup_paths: list[str] = []
         self._events: list[Event] = []
@@ -83,13 +85,13 @@ class PerfAssembler:
     def _chunks(self) -> Iterator[Chunk]:
         for walked in self._data.walks():
             chunk = decode(walked, self._data.tells_exec)
+            features = self._data.features
             if self._programs is None:
-                features = self._data.features
                 is_local = is_recorded_here(self._context.places.host, features)
-                self._programs = ProgramSymbols(self._context.places, features.build_ids, is_local)
+                self._programs = program_symbols(self._context.places, is_local)
             for hash_, identity in chunk.files.items():
                 if hash_ not in self._files:
-                    self._files[hash_] = self._programs.code(identity)
+                    self._files[hash_] = self._programs.code(identity, features.build_ids)
             self._kernel_maps += chunk.kernel_maps[: 1 << 16]
             for id_, path in chunk.cgroups.items():
                 self._cgroup_numbers[id_] = len(self._cgroup_paths)
@@ -117,19 +119,26 @@ class PerfAssembler:
             mappings=epoch.mappings,
             parent_pid=concat(self._parents, NOTHING_SAID),
             cgroup=NOTHING_SAID,
-            scanned=NOTHING_SAID,
+            scanned=self._were_there(epoch),
         )
         self._parents = []
         self._history.learn(side)
         self._events += exec_events(self._history, epoch.comms)
         self._events += exit_events(self._history, epoch.exits)
 
+    def _were_there(self, epoch: Epoch) -> Statement:
+        """Processes that perf found when it began: what it writes of them has the time 0."""
+        pids = np.unique(epoch.mappings.pid[epoch.mappings.time == 0]).astype(np.int64)
+        fresh = np.setdiff1d(pids, self._found)
+        self._found = np.union1d(self._found, fresh)
+        return Statement(np.zeros_like(fresh), fresh, np.zeros_like(fresh))
+
     def _namer_now(self) -> Namer:
         """The kernel's place is among the first records, so by now it is known."""
         if self._namer is None:
             places, features = self._context.places, self._data.features
             self._kernel = kernel_names(places, features, self._kernel_maps)
-            programs = self._programs or ProgramSymbols(places, features.build_ids, False)
+            programs = self._programs or program_symbols(places, False)
             self._symbolizer = Symbolizer(FrameTable(), programs.find, self._kernel.table)
             self._namer = Namer(self._history, self._symbolizer, self._files)
         return self._namer
@@ -140,23 +149,40 @@ class PerfAssembler:
         wanted = self._is_wanted()[samples.event]
         time, core = samples.time.astype(np.int64), cores_of(samples.cpu)
         time = collected.times(time, wanted & (time == 0), self._attr_rate())
-        collected.saw(time[wanted], core[wanted], samples.tid[wanted])
+        collected.saw(time[wanted], core[wanted], samples.tid[wanted], self._attr_rate())
         is_idle = self._kernel.idle(samples.ip, samples.pid) & wanted
         collected.idle += int(is_idle.sum())
-        rows = wanted & ~is_idle
+        rows = np.flatnonzero(wanted & ~is_idle)
+        first, which = self._distinct(epoch, rows)
         raw = RawSamples(
-            time=time[rows],
-            core=core[rows],
-            pid=samples.pid[rows],
-            tid=samples.tid[rows],
-            stack=epoch.stack[rows],
-            cgroup=self._cgroups(samples.cgroup[rows].astype(np.int64)),
+            time=time[first],
+            core=core[first],
+            pid=samples.pid[first],
+            tid=samples.tid[first],
+            stack=epoch.stack[first],
+            cgroup=self._cgroups(samples.cgroup[first].astype(np.int64)),
             words=epoch.words,
             word_start=epoch.word_start,
             word_count=epoch.word_count,
         )
         threads, nodes = namer.name(raw)
-        collected.keep(raw.time, raw.core, threads, nodes)
+        collected.keep(time[rows], core[rows], threads[which], nodes[which])
+
+    @staticmethod
+    def _distinct(epoch: Epoch, rows: I64) -> tuple[I64, U32]:
+        """One sample of each kind, and of which kind each is.
+
+        Two of a thread with one stack are alike, unless something was said of it or of its process
+        in between: then each has its own time to be looked up at.
+        """
+        samples = epoch.samples
+        tid, pid = samples.tid[rows].astype(np.int64), samples.pid[rows].astype(np.int64)
+        told = np.isin(tid, np.concatenate([epoch.comms.tid, epoch.forks.tid]))
+        told |= np.isin(pid, np.concatenate([epoch.comms.pid, epoch.forks.pid]))
+        by_itself = np.where(told, np.arange(len(rows)), -1)
+        cgroup = samples.cgroup[rows].astype(np.int64)
+        first, which = distinct_rows(pid, tid, epoch.stack[rows], cgroup, by_itself)
+        return rows[first], which
 
     def _is_wanted(self) -> Bool:
         """Of each event, whether its samples are kept: of several only what measures time."""

@@ -189,7 +189,7 @@ class _Samples:
         node = np.concatenate([np.empty(0, np.int32), *self._nodes])
         thread = np.concatenate([np.empty(0, np.int32), *self._rows])
         self._keys, self._nodes, self._rows = [], [], []
-        order = np.argsort(key, kind="stable")
+        order = np.argsort(key)
         start_ns = self._start_ns
 
         def pieces() -> Iterator[Samples]:

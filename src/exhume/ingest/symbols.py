@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from exhume.errors import ParseError
@@ -36,27 +37,32 @@ class Places:
     """perf-PID.map files among the inputs."""
 
 
-class ProgramSymbols(SymbolStore):
-    """The tables of the programs that one perf.data mentions."""
+@lru_cache(maxsize=2)
+def program_symbols(places: Places, is_local: bool) -> ProgramSymbols:
+    """One for all inputs that a process reads: the pieces of a night run the same programs."""
+    return ProgramSymbols(places, is_local)
 
-    def __init__(self, places: Places, build_ids: Mapping[str, bytes], is_local: bool) -> None:
-        """`is_local`: it was recorded on this machine, so that its files may be taken by path."""
+
+class ProgramSymbols(SymbolStore):
+    """The tables of the programs that captures mention."""
+
+    def __init__(self, places: Places, is_local: bool) -> None:
+        """`is_local`: recorded on this machine, so that its files may be taken by path."""
         super().__init__(OWN_ROOT)
         self._places = places
-        self._build_ids = build_ids
         self._is_local = is_local
         self._identities: dict[str, FileIdentity] = {}
 
-    def code(self, identity: FileIdentity) -> MappedCode:
-        """Where to look for the names of a mapped file."""
+    def code(self, identity: FileIdentity, build_ids: Mapping[str, bytes]) -> MappedCode:
+        """Where to look for the names of a mapped file; `build_ids` by path, of one capture."""
         path = identity.path
         if path == VDSO:
             return MappedCode(VDSO, path)
         if no_file_reason(path):
             return MappedCode("", path)
-        build_id = identity.build_id or self._build_ids.get(path, b"")
-        key = build_id.hex() or f"{path} {identity.device_inode}"
-        self._identities.setdefault(key, identity)
+        build_id = identity.build_id or build_ids.get(path, b"")
+        key = f"{path} {build_id.hex() or identity.device_inode}"
+        self._identities.setdefault(key, replace(identity, build_id=build_id))
         return MappedCode(key, path)
 
     def _find(self, key: str) -> SymbolTable | None:
@@ -70,7 +76,7 @@ class ProgramSymbols(SymbolStore):
 
     def _program(self, identity: FileIdentity) -> SymbolTable | None:
         path = identity.path.removesuffix(DELETED)
-        build_id = identity.build_id or self._build_ids.get(identity.path, b"")
+        build_id = identity.build_id
         roots = tuple(root for root in (self._places.symfs, OWN_ROOT) if root is not None)
         for cached in self._cached(build_id):
             with suppress(OSError, ParseError), open_regular(cached) as file:

@@ -171,7 +171,9 @@ EVENT_KINDS: tuple[EventKind, ...] = (
     ),
     EventKind("unit-failed", "A systemd service ended with a result other than success."),
     EventKind("container-start", "A container appeared, or was started again."),
-    EventKind("container-seen", "A container that was there when somebody looked; every ten minutes."),
+    EventKind(
+        "container-seen", "A container that was there when somebody looked; every ten minutes."
+    ),
     EventKind("container-exit", "A container ended or is gone."),
     EventKind("log-lost", "Kernel log records were overwritten before they were read."),
     EventKind("core-offline", "A core was switched off."),

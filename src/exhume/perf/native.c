@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABI = 3 };
+enum { ABI = 4 };
 
 enum {
     RECORD_SAMPLE = 9,
@@ -591,6 +591,34 @@ void xh_tree_copy(const xh_tree *t, uint32_t *parent, uint64_t *address, int32_t
     memcpy(space, t->space, t->count * sizeof *space);
     memcpy(depth, t->depth, t->count * sizeof *depth);
     memcpy(kind, t->kind, t->count);
+}
+
+/* Which rows are equal: which[i] is the number of row i among the distinct ones, in the order they
+ * come first; first[j] is where number j does. Sorting them, as numpy would, takes ten times as
+ * long. Returns how many there are, UINT32_MAX when out of memory. */
+uint32_t xh_distinct(const int64_t *const *columns, uint32_t n_columns, uint32_t n, uint32_t *which,
+                     uint32_t *first) {
+    uint64_t mask = 1023;
+    while (mask < 2ull * n) mask = mask * 2 + 1;
+    uint32_t *slots = calloc(mask + 1, sizeof *slots), count = 0;
+    if (!slots) return UINT32_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t h = 0x9e3779b97f4a7c15u;
+        for (uint32_t c = 0; c < n_columns; c++) h = mix(h, (uint64_t)columns[c][i], 0xff51afd7ed558ccdu);
+        uint64_t at = (h ^ (h >> 32)) & mask;
+        for (; slots[at]; at = (at + 1) & mask) {
+            uint32_t other = first[slots[at] - 1], c = 0;
+            while (c < n_columns && columns[c][other] == columns[c][i]) c++;
+            if (c == n_columns) break;
+        }
+        if (!slots[at]) {
+            first[count] = i;
+            slots[at] = ++count;
+        }
+        which[i] = slots[at] - 1;
+    }
+    free(slots);
+    return count;
 }
 
 /* Copy what the kernel wrote since the last call out of a ring, and give the space back.

@@ -14,7 +14,7 @@ import numpy as np
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I32, U8, U16, U32, U64
 
-ABI = 3
+ABI = 4
 STACK_SLOTS_LOG2 = 12
 
 
@@ -149,6 +149,7 @@ def library() -> ctypes.CDLL:
         "xh_stacks_count": (u32, [pointer]),
         "xh_count": (None, [pointer, u64, pointer]),
         "xh_span": (u64, [pointer, u64, u64]),
+        "xh_distinct": (u32, [pointer, u32, u32, pointer, pointer]),
         "xh_walk": (
             None,
             [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer],

@@ -33,6 +33,9 @@ _BPF = re.compile(r"bpf_(prog|trampoline|dispatcher)_\w+")
 # In brackets, and yet no module of the kernel.
 _USER_BRACKETS = ("[vdso]", "[vvar]", "[heap]", "[stack", "[anon", "[uprobes]", "[vectors]")
 _VSYSCALL = "[vsyscall]"
+# Where the kernel's half begins, on x86-64 and arm64; garbage from stacks without frame pointers
+# may lie anywhere below.
+_KERNEL_HALF = 0xFFFF << 48
 _OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
 _JIT_MAP = re.compile(r"perf-\d+\.map")
 
@@ -164,7 +167,7 @@ def _frames(address: int, name: str, path: str) -> list[Frame]:
 def kernel_module(path: str, address: int) -> str | None:
     """`kernel`, the name of one of its modules, or None where the file is no part of the kernel."""
     if path == _UNKNOWN or not path:
-        return KERNEL_MODULE if address >> 63 else None
+        return KERNEL_MODULE if address >= _KERNEL_HALF else None
     if _KERNEL.fullmatch(path):
         return KERNEL_MODULE
     name = PurePosixPath(path).name

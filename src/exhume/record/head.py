@@ -79,6 +79,8 @@ class Head:
         return writer
 
     def write_pair(self, pair: ClockPair) -> None:
+        """With whose clocks they are: a log must not be lost with its first frame."""
+        self._write_value(FrameKind.ORIGIN, pair.monotonic_ns, asdict(self._origin))
         self._write_value(FrameKind.CLOCK, pair.monotonic_ns, asdict(pair))
 
     def write_stretch(self, stretch: Stretch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -43,6 +44,7 @@ class Settings:
 def record(settings: Settings, host: Host, open_event: OpenEvent = perf_event_open) -> None:
     """Record until SIGTERM or Ctrl-C."""
     tame_allocator()
+    allow_open_files()
     data = settings.options.data
     prepare(data)
     held = lock.acquire(data)
@@ -115,6 +117,12 @@ def open_sampler(
         return Sampler(settings.options.rate_hz, 0, open_event), missing
     except OSError as error:
         return None, (permissions.why_no_samples(host, error), *missing)
+
+
+def allow_open_files() -> None:
+    """Several descriptors a core: a large machine needs more than the usual 1,024."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def older_logs(data: Path, live: str) -> bool:

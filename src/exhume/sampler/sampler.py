@@ -69,6 +69,8 @@ class Sampler:
         """Sample ring and side band of cores that went: read once more, then closed."""
         self._sample_walker = Walker([self.offer.sample.layout()])
         self._sideband_walker = Walker([self.offer.sideband.layout()])
+        # Before 3.16 a name that a main thread gets may be of an exec or not: take it for one.
+        self._guesses_execs = any(one.name == "comm-exec" for one in self.offer.missing)
         self._known_files: set[int] = set()
         self._buffer = np.empty(BATCH_BYTES, np.uint8)
         self.clock_offset_ns = 0
@@ -176,6 +178,8 @@ class Sampler:
         )
         if self.clock_offset_ns:
             self._shift(drained)
+        if self._guesses_execs:
+            drained.comms.is_exec[:] = drained.comms.pid == drained.comms.tid
         return drained
 
     def _walks(self, rings: Iterable[Ring], walker: Walker) -> Iterable[Walked]:

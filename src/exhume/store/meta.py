@@ -71,7 +71,7 @@ def encode(meta: Meta) -> bytes:
         "files": {name: asdict(facts) for name, facts in sorted(meta.files.items())},
     }
     document = {"format": FORMAT_VERSION, "crc32": checksum(_canonical(body)), "segment": body}
-    return json.dumps(document, indent=1, ensure_ascii=True).encode() + b"\n"
+    return json.dumps(document, indent=1, ensure_ascii=True).encode()
 
 
 def read(directory: Path) -> Meta:
