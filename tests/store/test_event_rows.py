@@ -24,7 +24,7 @@ EVENTS = (
 
 
 @given(data=segments())
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 def test_rows_are_the_events_of_the_view(
     data: SegmentData, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

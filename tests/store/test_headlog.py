@@ -71,7 +71,9 @@ def check_covered(head: HeadFile, data: bytes) -> None:
     """Frames and damage together are the whole file: no byte is lost without a word."""
     parts = [(f.offset - FRAME_HEADER_BYTES, f.offset + f.length) for f in head.frames]
     parts += [(d.offset, d.offset + d.length) for d in head.damage]
-    at = 0 if head.damage and head.damage[0].offset == 0 else min(HEADER_BYTES, len(data))
+    # Without the file's header (it is damaged, or cut out whole) everything counts from 0.
+    starts_at_0 = bool(parts) and min(parts)[0] == 0
+    at = 0 if starts_at_0 else min(HEADER_BYTES, len(data))
     for begin, end in sorted(parts):
         assert begin == at
         at = end
