@@ -142,4 +142,5 @@ def test_a_negative_time_is_a_value_and_not_an_option() -> None:
 
 def test_every_command_has_a_module_of_its_own() -> None:
     for name, _ in cli.COMMANDS:
-        assert importlib.util.find_spec(f"exhume.cli.{name}") is not None
+        module = cli.MODULES.get(name, name)
+        assert importlib.util.find_spec(f"exhume.cli.{module}") is not None

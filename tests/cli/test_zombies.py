@@ -85,6 +85,12 @@ def test_a_private_cgroup_namespace_is_told_as_the_reason() -> None:
     assert "namespace of its own" in said
 
 
+def test_births_that_came_too_fast_are_told() -> None:
+    lost = SourceState("cgroup-births", "broken", "7 births and removals came too fast")
+    (_, said) = missing(None, None, [], (lost,))
+    assert said == "births and releases by name: 7 births and removals came too fast"
+
+
 def test_no_births_by_name_are_told(tmp_path: Path) -> None:
     from dataclasses import replace
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,12 +142,9 @@ def _ask(story: Story) -> None:
     story.zombies, story.units = node.ask("zombies", *window), node.ask("units", *window)
     story.let_go = time.time()
     story.leak.let_go()
-    few = story.zombies_before + ZOMBIES // 2
-    wait_for(
-        lambda: min(_zombies_since(node, story.let_go), default=few) < few,
-        30,
-        "a count of zombies after they were let go",
-    )
+    few = story.zombies["zombies"] - 0.99 * ZOMBIES
+    with suppress(AssertionError):  # whoever looks at the answer will say it better
+        wait_for(lambda: min(_zombies_since(node, story.let_go), default=few + 1) <= few, 20, "")
     story.zombies_later = node.ask("zombies", *story.window(story.began, time.time()))
 
 

@@ -28,7 +28,7 @@ from exhume.cli import common
 from exhume.cli.progress import step
 from exhume.derive import leaks, units
 from exhume.derive import zombies as memcgs
-from exhume.derive.rates import gained
+from exhume.derive.rates import LOOK_BACK_NS, gained
 from exhume.model.answers import SeriesAnswer
 from exhume.model.lifecycles import Boot, Lifecycle, UnitsAnswer
 from exhume.model.window import Window
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 ANSWER = UnitsAnswer
 KINDS = ("unit", "container", "process")
+_TOLD = ("births", "removals", "releases")
 _EVENTS = ("unit-start", "unit-failed", "container-start", "container-exit")
 
 
@@ -75,6 +76,11 @@ def ask(recording: Recording, window: Window, kinds: tuple[str, ...] = KINDS) ->
     def every(field: str) -> list[SeriesAnswer]:
         return queries.series(recording, field, window)
 
+    def told(field: str) -> list[SeriesAnswer]:
+        """With what was told before: by name they are told when they change."""
+        earlier = Window(window.start_ns - LOOK_BACK_NS, window.end_ns)
+        return queries.series(recording, field, earlier)
+
     def restarts(field: str) -> dict[str, int]:
         found = every(field)
         return {one.instance: gained(one, windows, _ends(found)) for one in found}
@@ -89,8 +95,8 @@ def ask(recording: Recording, window: Window, kinds: tuple[str, ...] = KINDS) ->
     found += units.of_processes(lives, seconds)
     times = process_times(recording, window)
     zombies = next(iter(every("memcg.zombies")), None)
-    births = every("memcg.births")
-    names = memcgs.names(births, every("memcg.removals"), every("memcg.releases"), windows)
+    births, removals, releases = (told(f"memcg.{what}") for what in _TOLD)
+    names = memcgs.names(births, removals, releases, windows, window.start_ns)
     boot = windows[-1] if windows else None
     memory = [
         next(iter(every(field)), None)

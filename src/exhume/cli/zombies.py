@@ -24,6 +24,7 @@ from exhume.cli import common
 from exhume.cli.light import open_light
 from exhume.cli.progress import step
 from exhume.derive import zombies as derive
+from exhume.derive.rates import LOOK_BACK_NS
 from exhume.model.answers import SeriesAnswer
 from exhume.model.lifecycles import Boot
 from exhume.model.memcgs import ZombiesAnswer
@@ -70,6 +71,11 @@ def ask(
     def every(field: str) -> list[SeriesAnswer]:
         return queries.series(recording, field, window)
 
+    def told(field: str) -> list[SeriesAnswer]:
+        """With what was told before: by name they are told when they change."""
+        earlier = Window(window.start_ns - LOOK_BACK_NS, window.end_ns)
+        return queries.series(recording, field, earlier)
+
     def node(field: str) -> SeriesAnswer | None:
         return next(iter(every(field)), None)
 
@@ -78,9 +84,10 @@ def ask(
     zombies, tracked = node("memcg.zombies"), node("memcg.tracked")
     wall, counts = derive.known(zombies)
     percpu, slab = node("memory.percpu_bytes"), node("memory.slab_unreclaimable_bytes")
-    births = every("memcg.births")
+    births = told("memcg.births")
+    windows = [one.window for one in ran]
     names = derive.names(
-        births, every("memcg.removals"), every("memcg.releases"), [one.window for one in ran]
+        births, told("memcg.removals"), told("memcg.releases"), windows, window.start_ns
     )
     growth = derive.growth(zombies, boot)
     now = derive.last(zombies)
@@ -150,7 +157,10 @@ def missing(
     holders = said.get("memcg-holders")
     if holders is not None and holders.detail:
         found.append(f"who holds them: {holders.detail}")
-    if not births and tracked is not None:
+    named = said.get("cgroup-births")
+    if named is not None and named.detail:
+        found.append(f"births and releases by name: {named.detail}")
+    elif not births and tracked is not None:
         found.append(
             "births and releases by name: no cgroup was made or removed in this window, or neither "
             "tracepoints (tracefs) nor inotify could be used"

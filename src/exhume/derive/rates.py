@@ -23,6 +23,8 @@ _LATE_NS = 15 * SECOND_NS
 # Told when they change, and once a minute anyway: silence is no gap.
 _TOLD_ON_CHANGE = ("memcg.births", "memcg.removals", "memcg.releases")
 _SILENCE_NS = 150 * SECOND_NS
+LOOK_BACK_NS = _SILENCE_NS
+"""Where a counter that is told on change stood at the start of a window was told by then."""
 # 32-bit in the kernel; their sums over cores fall by 2^32 when one of them wraps.
 _WRAPPING = ("irq.", "softirq.", "softnet.")
 _WRAP = 1 << 32
@@ -113,12 +115,13 @@ def levels(series: SeriesAnswer) -> Intervals:
     return Intervals(wall, end, series.values[known].astype(np.float64))
 
 
-def gained(series: SeriesAnswer, boots: Sequence[Window], since_ns: int) -> int:
+def gained(series: SeriesAnswer, boots: Sequence[Window], since_ns: int, from_ns: int = 0) -> int:
     """What a counter gained that starts at 0 with its first event, as our own counters by name do.
 
     They are told when they change, so time between readings is no gap, and what the first reading
     after an absence, or after a fall, holds was gained since. `boots`: when each one ran;
-    `since_ns`: when any instance of the field was first told of.
+    `since_ns`: when any instance of the field was first told of; `from_ns`: readings before that
+    only say where it stood.
     """
     wall, values = series.wall_ns.tolist(), series.values.tolist()
     total, boot = 0, -1
@@ -128,7 +131,7 @@ def gained(series: SeriesAnswer, boots: Sequence[Window], since_ns: int) -> int:
             before = 0 if before is None else before
             continue
         now = next((i for i, window in enumerate(boots) if window.contains(wall_ns)), -1)
-        if before is not None:
+        if before is not None and wall_ns >= from_ns:
             # The last reading lies at the very end of its boot's window, and so outside.
             goes_on = (boot == now or -1 in (boot, now)) and value >= before
             total += value - before if goes_on else value

@@ -151,6 +151,8 @@ def _repeated(least: int, most: int, body: list[Any], ignore_case: bool) -> list
         return [_Part(inner[0].characters, least, most)]
     if most > 1:
         raise _UnsafeError("it repeats a group: that can take for ever")
+    if not inner and least != most:
+        raise _UnsafeError("it makes nothing optional: each time the ways to match double")
     if least or not inner:
         return inner
     return [_Part(_first(inner, 0), 0, 0, skips=len(inner)), *inner]

@@ -147,13 +147,14 @@ def names(
     removals: Sequence[SeriesAnswer],
     releases: Sequence[SeriesAnswer],
     boots: Sequence[Window],
+    from_ns: int = 0,
 ) -> tuple[MemcgName, ...]:
-    """What was made, removed and let go in the window, by name; who left most comes first."""
+    """What was made, removed and let go from then on, by name; who left most comes first."""
     gains: dict[str, dict[str, int]] = {}
     for what, series in (("born", births), ("removed", removals), ("released", releases)):
         since_ns = min((int(one.wall_ns[0]) for one in series if len(one.wall_ns)), default=0)
         for one in series:
-            gains.setdefault(one.instance, {})[what] = gained(one, boots, since_ns)
+            gains.setdefault(one.instance, {})[what] = gained(one, boots, since_ns, from_ns)
     found = [
         MemcgName(name, gain.get("born", 0), gain.get("removed", 0), gain.get("released", 0))
         for name, gain in gains.items()

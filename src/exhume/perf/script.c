@@ -251,18 +251,18 @@ static int is_stack_line(const uint8_t *p, const uint8_t *end) {
     return (*p == ' ' || begins_with_address(p, end)) && !read_head(p, end, 1, &ignored);
 }
 
-/* Where the stack that begins at p ends; *is_whole: what follows it is there to be seen. */
-static const uint8_t *stack_end(const uint8_t *p, const uint8_t *end, int at_end, int *is_whole) {
-    const uint8_t *begin = p;
+/* Where the stack that begins at *begin ends; *is_whole: what follows it is there to be seen. */
+static const uint8_t *stack_end(const uint8_t **begin, const uint8_t *end, int at_end, int *is_whole) {
+    const uint8_t *p = *begin;
     *is_whole = 1;
     while (p < end) {
         const uint8_t *eol = line_end(p, end);
         if (eol == end && !at_end) break;
         if (skip_spaces(p, eol) == eol) {
             /* Some tools put an empty line between the head and its stack. */
-            if (p != begin || (eol + 1 < end && eol[1] != '\t')) return p;
+            if (p != *begin || (eol + 1 < end && eol[1] != '\t')) return p;
             if (eol + 1 >= end) break;
-            begin = p = eol + 1;
+            *begin = p = eol + 1;
             continue;
         }
         if (!is_stack_line(p, eol)) return p;
@@ -308,7 +308,7 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
             continue;
         }
         int is_whole;
-        const uint8_t *stack = next, *after = stack_end(next, end, at_end, &is_whole);
+        const uint8_t *stack = next, *after = stack_end(&stack, end, at_end, &is_whole);
         if (!is_whole) break;
         if (h.time == NONE && h.event == h.event_end && after == stack) {
             /* `word 12` and nothing below it: no sample, whatever else it is */

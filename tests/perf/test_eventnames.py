@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from exhume.perf import eventnames
+from exhume.perf.attr import Attr, Flag
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("cycles", "cycles"), ("cycles:ppp", "cycles"), ("cpu-clock:uhH", "cpu-clock"),
+        ("cpu_core/cycles/P", "cycles"), ("cpu/cpu-cycles,period=100/", "cpu-cycles"),
+        ("sched:sched_switch", "sched:sched_switch"), ("page-faults", "page-faults"),
+        ("syscalls:sys_enter_read", "syscalls:sys_enter_read"),
+    ],
+)  # fmt: skip
+def test_modifiers_and_units_do_not_make_another_event(name: str, plain: str) -> None:
+    assert eventnames.plain(name) == plain
+
+
+def test_what_measures_time_comes_first() -> None:
+    names = ["page-faults", "instructions:u", "cycles:ppp", "cpu-clock"]
+    assert sorted(names, key=eventnames.preference) == names[::-1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "name"),
+    [(0, 0, "cycles"), (0, 1 << 33, "cycles"), (1, 0, "cpu-clock"), (1, 9, "dummy"),
+     (2, 17, "tracepoint 17"), (4, 0x1A8, "raw 0x1a8"), (8, 3, "event 8/0x3")],
+)  # fmt: skip
+def test_without_a_name_type_and_number_give_one(kind: int, config: int, name: str) -> None:
+    assert eventnames.attr_name(Attr(type=kind, config=config)) == name
+
+
+def test_the_rate_is_the_frequency_or_a_clocks_period() -> None:
+    assert eventnames.attr_rate("cycles", Attr(sample_period=97, flags=Flag.FREQ)) == 97
+    assert eventnames.attr_rate("cpu-clock", Attr(sample_period=10_000_000)) == 100
+    assert eventnames.attr_rate("cycles", Attr(sample_period=10_000_000)) is None

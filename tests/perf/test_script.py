@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import exhume.perf.script as script
+from exhume.errors import ParseError
+from exhume.perf.script import ScriptReader
+from exhume.perf.script_scan import NO_NUMBER
+
+STACK = (
+    "\tffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])\n\t 57ac3 main+0x1 (/bin/a b)\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A sample as the text shows it; None where it does not."""
+
+    comm: str
+    pid: int
+    tid: int
+    cpu: int | None
+    time_ns: int | None
+    period: int | None
+    event: str
+    stack: str = STACK
+
+
+def read(text: str | bytes) -> tuple[list[Row], ScriptReader]:
+    data = text.encode() if isinstance(text, str) else text
+    reader = ScriptReader(io.BytesIO(data), "out.txt")
+    rows: list[Row] = []
+    comms: list[bytes] = []
+    events: list[bytes] = []
+    stacks: list[bytes] = []
+    for block in reader.blocks():
+        columns = block.columns
+        comms += columns.new_comms
+        events += columns.new_events
+        stacks = (stacks if not block.is_fresh else []) + columns.new_stacks
+        rows += [
+            Row(
+                comms[columns.comm[i]].decode(), int(columns.pid[i]), int(columns.tid[i]),
+                None if columns.cpu[i] < 0 else int(columns.cpu[i]),
+                None if columns.time[i] == NO_NUMBER else int(columns.time[i]),
+                None if columns.period[i] == NO_NUMBER else int(columns.period[i]),
+                events[columns.event[i]].decode(), stacks[columns.stack[i]].decode(),
+            )
+            for i in range(len(columns))
+        ]  # fmt: skip
+    return rows, reader
+
+
+def only(text: str) -> Row:
+    (row,), reader = read(text)
+    assert reader.odd_lines == 0
+    return row
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ("swapper     0 [001]     7.020221:   10309278 cpu-clock: ",
+         Row("swapper", 0, 0, 1, 7_020_221_000, 10309278, "cpu-clock")),
+        ("iperf 27409/28744 [000] 441995.133575: cpu-clock: ",
+         Row("iperf", 27409, 28744, 0, 441995133575000, None, "cpu-clock")),
+        ("dd 29776 666709.771979:   10101010 cpu-clock:",
+         Row("dd", 29776, 29776, None, 666709771979000, 10101010, "cpu-clock")),
+        ("java 19983 cycles:", Row("java", 19983, 19983, None, None, None, "cycles")),
+        ("node-v011 31912 cpu-clock: ",
+         Row("node-v011", 31912, 31912, None, None, None, "cpu-clock")),
+        ("V8 WorkerThread 123/124 [012] 1.000000001:   7 cycles:ppp: ",
+         Row("V8 WorkerThread", 123, 124, 12, 1_000_000_001, 7, "cycles:ppp")),
+        ("CPU 0/KVM  4711 [003]  12.5: 1 cycles: ",
+         Row("CPU 0/KVM", 4711, 4711, 3, 12_500_000_000, 1, "cycles")),
+        (":-1    -1 [000]   283.713000:   10309278 cpu-clock: ",
+         Row(":-1", -1, -1, 0, 283_713_000_000, 10309278, "cpu-clock")),
+        ("a b [c] 12: 9 [000] 1.5: 3 sched:sched_switch: prev_comm=x",
+         Row("a b [c] 12:", 9, 9, 0, 1_500_000_000, 3, "sched:sched_switch")),
+        ("x 12 34/35 1.5: cpu/event=0x3c,umask=0x1/: ",
+         Row("x 12", 34, 35, None, 1_500_000_000, None, "cpu/event=0x3c,umask=0x1/")),
+        ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
+    ],
+)  # fmt: skip
+def test_the_first_line_of_a_sample(line: str, row: Row) -> None:
+    assert only(f"{line}\n{STACK}\n") == row
+
+
+def test_a_sample_without_stacks_is_one_line_with_its_address() -> None:
+    text = (
+        "           false 39654 19115.489713:     1 cycles:u:  ffffffff9b201293 [unknown] (x)\n"
+        "              dd 39654 19115.489719:     1 cycles:      7fa68b1f2d84 _dl+0x4 (/l.so)\n"
+    )
+    rows, reader = read(text)
+    assert [(row.comm, row.stack) for row in rows] == [
+        ("false", "ffffffff9b201293 [unknown] (x)\n"), ("dd", "7fa68b1f2d84 _dl+0x4 (/l.so)\n"),
+    ]  # fmt: skip
+    assert reader.odd_lines == 0
+
+
+def test_stacks_may_be_empty_follow_an_empty_line_or_stand_at_the_margin() -> None:
+    text = (
+        f"a 1 1.0: cycles:\n\nb 2 2.0: cycles:\n\n{STACK}\n"
+        "c 3 3.0: cycles:\nffffffff8103d0ca native ([kernel.kallsyms])\n\n"
+        "d 4 4.0: cycles:\n        7f0000 x (/bin/x)"
+    )
+    rows, _ = read(text)
+    assert [row.stack for row in rows] == [
+        "", STACK, "ffffffff8103d0ca native ([kernel.kallsyms])\n", "        7f0000 x (/bin/x)",
+    ]  # fmt: skip
+
+
+def test_comments_carriage_returns_and_odd_lines_cost_nothing_else() -> None:
+    text = (
+        f"# header\n#\na 1 1.0: cycles:\r\n{STACK}\r\n\r\nnonsense\n\nb 2 2.0: cycles:\n{STACK}\n"
+    )
+    rows, reader = read(text)
+    assert [row.comm for row in rows] == ["a", "b"]
+    assert reader.odd_lines == 1
+    assert "'nonsense'" in reader.first_odd
+    assert str(text.index("nonsense")) in reader.first_odd
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only comments\n", "hello 12\n", "a\tb\n"])
+def test_text_without_samples_has_none(text: str) -> None:
+    assert read(text)[0] == []
+
+
+NAMES = st.from_regex(r"[A-Za-z:<][\w:/<>\[\]. -]{0,13}[a-z]", fullmatch=True)
+NUMBERS = st.integers(0, 10**9)
+ROWS = st.builds(
+    Row,
+    comm=NAMES,
+    pid=NUMBERS,
+    tid=NUMBERS,
+    cpu=st.none() | st.integers(0, 4096),
+    time_ns=st.integers(0, 10**9).map(lambda us: us * 1000),
+    period=st.none() | st.integers(0, 10**12),
+    event=st.sampled_from(["cycles", "cpu-clock:uhH", "sched:sched_switch", "cpu/x=1/"]),
+    stack=st.sampled_from(["", STACK, "\t1 a (b)\n", "\t1 a (b)\n\t2 c::d(int) (e)\n"]),
+)
+
+
+def written(row: Row) -> str:
+    cpu = "" if row.cpu is None else f"[{row.cpu:03d}] "
+    period = "" if row.period is None else f"{row.period:10d} "
+    assert row.time_ns is not None
+    seconds, rest = divmod(row.time_ns, 10**9)
+    head = f"{row.comm} {row.pid:5d}/{row.tid:<5d} {cpu}{seconds:5d}.{rest // 1000:06d}: "
+    return f"{head}{period}{row.event}: \n{row.stack}\n"
+
+
+@given(st.lists(ROWS, max_size=12), st.sampled_from([64, 200, 1 << 20]))
+@settings(deadline=None)
+def test_what_perf_writes_reads_back_however_it_is_cut(rows: list[Row], block: int) -> None:
+    before, script.BLOCK_BYTES = script.BLOCK_BYTES, block
+    try:
+        assert read("".join(map(written, rows)))[0] == rows
+    finally:
+        script.BLOCK_BYTES = before
+
+
+@given(st.lists(ROWS, max_size=4), st.data())
+@settings(deadline=None)
+def test_no_damage_makes_the_reader_fail(rows: list[Row], data: st.DataObject) -> None:
+    text = bytearray("".join(map(written, rows)).encode() or b"x")
+    for _ in range(data.draw(st.integers(0, 6))):
+        text[data.draw(st.integers(0, len(text) - 1))] = data.draw(
+            st.sampled_from(b"\n\t 0[]:./-a#")
+        )
+    ScriptReader(io.BytesIO(bytes(text)), "x")
+    for block in ScriptReader(io.BytesIO(bytes(text)), "x").blocks():
+        assert len(block.columns) <= len(text)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_harmless(data: bytes) -> None:
+    for block in ScriptReader(io.BytesIO(data), "x").blocks():
+        assert len(block.columns)
+
+
+def test_many_distinct_stacks_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "MAX_STACKS", 10)
+    monkeypatch.setattr(script, "BLOCK_BYTES", 256)
+    text = "".join(f"a 1 {i}.0: cycles:\n\t{i:x} f{i} (x)\n\n" for i in range(200))
+    rows, _ = read(text)
+    assert [row.stack for row in rows] == [f"\t{i:x} f{i} (x)\n" for i in range(200)]
+
+
+def test_a_stack_without_end_is_refused_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "MAX_SAMPLE_BYTES", 10_000)
+    monkeypatch.setattr(script, "BLOCK_BYTES", 1024)
+    with pytest.raises(
+        ParseError, match=r"out\.txt, offset 0: expected the samples of perf script"
+    ):
+        read("a 1 1.0: cycles:\n" + "\t1 a (b)\n" * 20_000)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.model.stack import Frame, FrameKind, Mode
+from exhume.perf.script_frames import StackReader, stack_mode
+from exhume.perf.symbolize import UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
+
+KERNEL, USER, UNKNOWN = FrameKind.KERNEL, FrameKind.USER, FrameKind.UNKNOWN
+
+
+def frames(*lines: str) -> list[Frame]:
+    """Leaf first, as perf writes them."""
+    return StackReader().read("\n".join(f"\t{line}" for line in lines).encode())[::-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "frame"),
+    [
+        ("ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])",
+         Frame("native_safe_halt", "kernel", KERNEL)),
+        ("ffffffff81000000 do_idle ([kernel])", Frame("do_idle", "kernel", KERNEL)),
+        ("414b3b fsnotify (/lib/modules/4.1.0/build/vmlinux)", Frame("fsnotify", "kernel", KERNEL)),
+        ("1 f (/boot/vmlinux-5.4.14-cloudflare-2020.1.11)", Frame("f", "kernel", KERNEL)),
+        ("ffffffffc087cbc9 mlx5e_xdp_handle+0xa9 (/lib/modules/5.4/kernel/mlx5_core.ko)",
+         Frame("mlx5e_xdp_handle", "mlx5_core", KERNEL)),
+        ("ffffffffc0201000 nf_hook ([nf_conntrack])", Frame("nf_hook", "nf_conntrack", KERNEL)),
+        ("ffffffffc09ace93 bpf_prog_2b95_lb+0xb80 (bpf_prog_2b95_lb)",
+         Frame("bpf_prog_2b95_lb", "bpf", KERNEL)),
+        ("1 vfs_read_[k] (x)", Frame("vfs_read", "kernel", KERNEL)),
+        ("7ffd1 __vdso_gettimeofday+0x1 ([vdso])", Frame("__vdso_gettimeofday", "[vdso]", USER)),
+        ("57ac3 [unknown] (/bin/trainer)", Frame("trainer+0x57ac3", "trainer", UNKNOWN)),
+        ("be552274c0854800 [unknown] ([unknown])", UNKNOWN_FRAME),
+        ("ffffffff9b201293 [unknown] ([unknown])", UNKNOWN_KERNEL_FRAME),
+        ("ffffffff9b201293 [unknown] ([kernel.kallsyms])", UNKNOWN_KERNEL_FRAME),
+        ("7f operator()(int (*)(int), int) const+0x2 (/opt/a b (deleted))",
+         Frame("operator()(int (*)(int), int) const", "a b", USER)),
+        ("7f main (/opt/My App (x86)/bin/foo)", Frame("main", "foo", USER)),
+        ("7f <std::HashMap<K,V> as gc::Trace>::trace+0xbf (/w/boa_cli)",
+         Frame("<std::HashMap<K,V> as gc::Trace>::trace", "boa_cli", USER)),
+        ("7f LazyCompile:~body_0 evalmachine.<anonymous>:1 (/tmp/perf-31912.map)",
+         Frame("LazyCompile:~body_0 evalmachine.<anonymous>:1", "perf-31912.map", USER)),
+        ("7f _ZN3foo3barEv+0x1 (/bin/x)", Frame("foo::bar", "x", USER)),
+        ("7f main", Frame("main", "", USER)),
+    ],
+)  # fmt: skip
+def test_a_line_of_a_stack(line: str, frame: Frame) -> None:
+    assert frames(line) == [frame]
+
+
+def test_inlined_frames_belong_to_the_file_they_were_put_into() -> None:
+    assert frames("1 inner (inlined)", "1 outer (inlined)", "1 main+0x4 (/bin/x)") == [
+        Frame("inner", "x", USER), Frame("outer", "x", USER), Frame("main", "x", USER),
+    ]  # fmt: skip
+    assert frames("ffffffff81000000 a (inlined)", "ffffffff81000000 b ([kernel.kallsyms])") == [
+        Frame("a", "kernel", KERNEL), Frame("b", "kernel", KERNEL),
+    ]  # fmt: skip
+
+
+def test_methods_that_java_inlined_become_frames_of_their_own() -> None:
+    assert frames("7f LA;::outer->LB;::inner+0x3 (/tmp/perf-10488.map)") == [
+        Frame("LB;::inner", "perf-10488.map", USER), Frame("LA;::outer", "perf-10488.map", USER),
+    ]  # fmt: skip
+    assert frames("7f operator->(int) (/bin/x)") == [Frame("operator->(int)", "x", USER)]
+
+
+def test_a_run_of_nameless_frames_is_one_and_odd_lines_are_counted() -> None:
+    reader = StackReader()
+    text = b"\t1 a (x)\n\t2 [unknown] ([unknown])\n\t3 [unknown] ([unknown])\n\tTHIS_IS_WEIRD\n"
+    assert reader.read(text) == [UNKNOWN_FRAME, Frame("a", "x", USER)]
+    assert reader.odd == 1
+    reader.read(text)
+    assert reader.odd == 1  # each different line once
+
+
+@pytest.mark.parametrize(
+    ("names", "mode"),
+    [
+        ([("main", "x", USER)], Mode.USER),
+        ([("main", "x", USER), ("do_syscall_64", "kernel", KERNEL)], Mode.SYSTEM),
+        ([("main", "x", USER), ("__do_softirq", "kernel", KERNEL), ("f", "kernel", KERNEL)],
+         Mode.SOFTIRQ),
+        ([("asm_sysvec_apic_timer_interrupt", "kernel", KERNEL), ("g", "kernel", KERNEL)],
+         Mode.IRQ),
+        ([], Mode.USER),
+    ],
+)  # fmt: skip
+def test_the_mode_is_what_the_innermost_telling_frame_says(
+    names: list[tuple[str, str, FrameKind]], mode: Mode
+) -> None:
+    assert stack_mode([Frame(*name) for name in names]) == mode
+
+
+@given(st.binary(max_size=200))
+def test_any_text_gives_some_frames_or_none(text: bytes) -> None:
+    found = StackReader().read(text)
+    assert len(found) <= text.count(b"\n") + 1 + text.count(b"->")
+
+
+def test_a_line_of_brackets_takes_no_time() -> None:
+    frames("1 " + " (" * 2000 + ")" * 2000)
+    frames("1 " + "(" * 4000 + " (" * 4000 + ")")
