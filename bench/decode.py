@@ -40,7 +40,8 @@ def make_buffer(samples: int, seed: int = 1) -> U8:
     for i, which in enumerate(chosen.tolist()):
         words = stacks[which]
         size = FIXED_BYTES + 8 * len(words)
-        head = struct.pack("<IHHQIIQII", 9, 1, size, int(words[1]), i % 500, i % 4000, i * 107, i % 96, 0)
+        fixed = (9, 1, size, int(words[1]), i % 500, i % 4000, i * 107, i % 96, 0)
+        head = struct.pack("<IHHQIIQII", *fixed)
         parts.append(head + struct.pack("<Q", len(words)) + words.tobytes())
     return np.frombuffer(b"".join(parts), np.uint8)
 
@@ -52,7 +53,7 @@ def with_c(buffer: U8) -> tuple[int, int]:
 
 
 def with_numpy(buffer: U8) -> tuple[int, int]:
-    """Boundaries by a tight loop over the sizes (each needs the one before), all else by columns."""
+    """Boundaries by a tight loop over the sizes, all else by columns."""
     sizes = memoryview(buffer.tobytes()).cast("H")
     offsets, at, end = [], 0, len(buffer)
     while at < end:

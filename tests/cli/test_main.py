@@ -18,7 +18,8 @@ SOURCE = Path(cli.__file__).parent
 
 @pytest.mark.parametrize(("name", "line"), cli.COMMANDS)
 def test_the_one_line_help_is_the_first_line_of_the_docstring(name: str, line: str) -> None:
-    doc = ast.get_docstring(ast.parse((SOURCE / f"{cli.MODULES.get(name, name)}.py").read_text(encoding="utf-8")))
+    path = SOURCE / f"{cli.MODULES.get(name, name)}.py"
+    doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     assert doc is not None
     assert doc.splitlines()[0] == line
     assert "Examples:\n  exhume " in doc

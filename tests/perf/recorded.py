@@ -64,11 +64,13 @@ def perf_samples(path: Path) -> list[PerfSample]:
     )  # fmt: skip
     found = []
     for line in done.stdout.splitlines():
+        if not line or line.startswith("\t"):
+            continue  # of a pipe it writes the stacks, asked or not
         match = _LINE.match(line)
         assert match, line
         time_ns = int(match["seconds"]) * 10**9 + int(match["ns"])
-        numbers = (int(match[name]) for name in ("cpu", "pid", "tid"))
-        found.append(PerfSample(time_ns, *numbers, match["comm"], match["event"]))
+        cpu, pid, tid = (int(match[name]) for name in ("cpu", "pid", "tid"))
+        found.append(PerfSample(time_ns, cpu, pid, tid, match["comm"], match["event"]))
     return sorted(found)
 
 
