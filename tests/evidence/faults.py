@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import threading
@@ -9,12 +10,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from exhume.host import Host
 from exhume.record.head import Head
 from exhume.record.recorder import Options, Recorder, origin_of
 from exhume.sampler.kernel_clock import KernelClock
+from exhume.sources.ethtool import Ioctl
 from exhume.store.layout import heads_path, symbols_path
 from exhume.store.ticks import Tick
 from tests.record.fake import refuse, ticks_of
@@ -41,7 +44,6 @@ def machine(folder: Path) -> Tree:
     tree.write("dev/kmsg", KMSG)
     tree.write("job.log", "all is well\n")
     tree.write("proc/sys/kernel/random/boot_id", "b0071d00-0000-4000-8000-000000000000\n")
-    (tree.root / "run/systemd/system").mkdir(parents=True)
     return tree
 
 
@@ -91,8 +93,27 @@ class OfFile(Illness):
         return self._gone.with_name(f".{self._gone.name}")
 
 
+class OfLog(OfFile):
+    """One that is read on from where it was: nonsense comes behind what is there."""
+
+    def babble(self) -> None:
+        with self._path.open("ab") as file:
+            file.write(GARBAGE)
+
+
+class OfDevice(OfLog):
+    """Opened once, without waiting, and kept: nothing hangs."""
+
+    def hang(self) -> None:
+        pass
+
+    def heal(self) -> None:
+        if self._aside.exists():
+            self._aside.rename(self._gone)
+
+
 class OfServer(Illness):
-    """One that listens: it answers, takes the question and stays silent, talks nonsense, is gone."""
+    """One that listens: it answers; it hears and says nothing; it talks nonsense; it is gone."""
 
     def __init__(self, path: Path, answer: Callable[[socket.socket], None]) -> None:
         self._path = path
@@ -158,13 +179,13 @@ class OfServer(Illness):
 class OfDriver(Illness):
     """A network card whose driver does not come back from the ioctl."""
 
-    def __init__(self, interfaces: Path, ioctl: Callable[..., None]) -> None:
+    def __init__(self, interfaces: Path, ioctl: Ioctl) -> None:
         self._interfaces = interfaces
         self._ioctl = ioctl
         self._go_on = threading.Event()
         self._go_on.set()
 
-    def __call__(self, interface: str, buffer: object) -> None:
+    def ioctl(self, interface: str, buffer: ctypes.Array[ctypes.c_char]) -> None:
         self._go_on.wait(30)
         self._ioctl(interface, buffer)
 
@@ -195,8 +216,7 @@ def answer_docker(connection: socket.socket) -> None:
 
 def answer_systemd(connection: socket.socket) -> None:
     """As far as a reader of units goes that finds none."""
-    from jeepney import HeaderFields, Parser, new_method_return
-
+    jeepney = import_module("jeepney")  # has no types
     data = b""
     while b"BEGIN\r\n" not in data:
         more = connection.recv(4096)
@@ -207,7 +227,7 @@ def answer_systemd(connection: socket.socket) -> None:
             connection.sendall(b"OK 0123456789abcdef0123456789abcdef\r\n")
         elif b"NEGOTIATE" in more:
             connection.sendall(b"ERROR\r\n")
-    parser, serial = Parser(), 0
+    parser, serial = jeepney.Parser(), 0
     parser.add_data(data.partition(b"BEGIN\r\n")[2])
     while True:
         message = parser.get_next_message()
@@ -217,9 +237,9 @@ def answer_systemd(connection: socket.socket) -> None:
                 return
             parser.add_data(more)
             continue
-        assert message.header.fields[HeaderFields.member] == "ListUnitsByPatterns"
+        assert message.header.fields[jeepney.HeaderFields.member] == "ListUnitsByPatterns"
         serial += 1
-        answer = new_method_return(message, "a(ssssssouso)", ([],))
+        answer = jeepney.new_method_return(message, "a(ssssssouso)", ([],))
         connection.sendall(answer.serialise(serial))
 
 
@@ -246,8 +266,8 @@ class Patient:
         recorder = Recorder(host, options, head, None, clock, lambda _: None)
 
         def wait(until_ns: int) -> bool:
-            states = {name: state.state for name, state in recorder.source_states().items()}
-            self.notes.append((time.monotonic(), states))
+            states = recorder.source_states().items()
+            self.notes.append((time.monotonic(), {name: str(one.state) for name, one in states}))
             left = (until_ns - host.clock.monotonic_ns()) / 1e9
             return self._stop.wait(max(0.0, left))
 

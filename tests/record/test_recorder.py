@@ -14,8 +14,9 @@ from exhume.host import Host
 from exhume.model.event import Event
 from exhume.model.series import MISSING
 from exhume.record.budget import Cost
+from exhume.record.epoch import EPOCH_NS
 from exhume.record.liveness import SILENT_TICKS
-from exhume.record.recorder import EPOCH_NS, SCAN_AGAIN_NS, Recorder
+from exhume.record.recorder import SCAN_AGAIN_NS, Recorder
 from exhume.store.assemble import assemble
 from exhume.store.headlog import FrameKind, HeadFile
 from exhume.store.layout import heads_path, symbols_path
@@ -576,6 +577,6 @@ def test_what_it_holds_does_not_grow_with_time(host: Host, tmp_path: Path) -> No
             yield second
 
     desk.run(script())
-    assert len(recorder._cgroup_known) <= 100 * 21
+    assert len(recorder._owners._known) <= 100 * 21
     assert recorder._events == []
     assert len(recorder._instances) < 200

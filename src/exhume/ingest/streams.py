@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 import zstandard
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 16
 _MAX_WINDOW_BYTES = 128 << 20
 _STEP_BYTES = 1 << 18
+# So much input can't make more than some 16 MiB: zstd's blocks of one repeated byte take 4 bytes for
+# 128 KiB, and LZMA codes a match of 273 bytes in about a quarter of a bit.
+_ZSTD_STEP_BYTES = 512
+_XZ_STEP_BYTES = 1024
 _BROKEN = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile)
 
 # What a file begins with → what it is compressed with.
@@ -56,11 +60,9 @@ class Source:
         if self.compression == "gzip":
             return cast(BinaryIO, Inflated(gzip.GzipFile(fileobj=cast(BinaryIO, file)), file))
         if self.compression == "xz":
-            return cast(BinaryIO, Inflated(_Xz(file), file))
+            return cast(BinaryIO, Inflated(_Frames(file, _xz, _XZ_STEP_BYTES), file))
         if self.compression == "zstd":
-            inflate = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
-            reader = inflate.stream_reader(cast(BinaryIO, file), read_across_frames=True)
-            return cast(BinaryIO, Inflated(reader, file))
+            return cast(BinaryIO, Inflated(_Frames(file, _zstd, _ZSTD_STEP_BYTES), file))
         return cast(BinaryIO, file)
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
@@ -108,6 +110,7 @@ class Inflated(io.RawIOBase):
     def __init__(self, stream: object, file: _Counted) -> None:
         self._stream = cast(BinaryIO, stream)
         self._file = file
+        self._rest = b""
         self.problem = ""
 
     def readable(self) -> bool:
@@ -118,42 +121,71 @@ class Inflated(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         view = memoryview(buffer).cast("B")
-        try:
-            data = self._stream.read(min(len(view), _STEP_BYTES))
-        except _BROKEN as error:
-            self.problem = f"the compressed data is cut off or damaged ({error})"
-            return 0
-        view[: len(data)] = data
-        return len(data)
+        if not self._rest:
+            try:
+                self._rest = self._stream.read(min(len(view), _STEP_BYTES))
+            except _BROKEN as error:
+                self.problem = f"the compressed data is cut off or damaged ({error})"
+                return 0
+        count = min(len(view), len(self._rest))
+        view[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
 
     def close(self) -> None:
         self._file.close()
         super().close()
 
 
-class _Xz:
-    """lzma.LZMAFile has no limit on what an input may make it allocate."""
+class _Frames:
+    """Streams of xz or zstd one after the other, decompressed within bounds.
 
-    def __init__(self, file: _Counted) -> None:
+    lzma.LZMAFile has no limit on what an input may make it allocate, and zstandard's reader does
+    not tell a stream that is cut off from one that ends.
+    """
+
+    def __init__(self, file: _Counted, new: Callable[[], _Decompressor], step_bytes: int) -> None:
         self._file = file
-        self._inflate = self._new()
+        self._new = new
+        self._step_bytes = step_bytes
+        self._inflate: _Decompressor | None = None
+        self._input = b""
 
-    @staticmethod
-    def _new() -> lzma.LZMADecompressor:
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_WINDOW_BYTES)
-
-    def read(self, size: int) -> bytes:
+    def read(self, _: int) -> bytes:
+        """Some bytes, as they come; none at the end."""
         while True:
-            if self._inflate.eof:
-                rest = self._inflate.unused_data or self._file.read(_STEP_BYTES) or b""
-                if not rest.strip(b"\0"):
+            if self._inflate is not None and self._inflate.eof:
+                self._input = self._inflate.unused_data + self._input
+                self._inflate = None
+            if self._inflate is None:
+                self._input = self._input.lstrip(b"\0")  # xz pads with zeros
+            if not self._input:
+                self._input = self._file.read(_STEP_BYTES) or b""
+                if not self._input:
+                    if self._inflate is not None:
+                        raise EOFError("it has no end")
                     return b""
-                self._inflate = self._new()  # several streams one after the other
-                data = self._inflate.decompress(rest, size)
-            else:
-                more = (self._file.read(_STEP_BYTES) or b"") if self._inflate.needs_input else b""
-                if self._inflate.needs_input and not more:
-                    raise EOFError("the xz stream has no end")
-                data = self._inflate.decompress(more, size)
+                continue
+            if self._inflate is None:
+                self._inflate = self._new()
+            portion, self._input = self._input[: self._step_bytes], self._input[self._step_bytes :]
+            data = self._inflate.decompress(portion)
             if data:
                 return data
+
+
+class _Decompressor(Protocol):
+    def decompress(self, data: bytes, /) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+
+
+def _xz() -> _Decompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_WINDOW_BYTES)
+
+
+def _zstd() -> _Decompressor:
+    inflate = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
+    return cast(_Decompressor, inflate.decompressobj())

@@ -17,7 +17,7 @@ from exhume.model.reading import Reading
 from exhume.model.status import SourceState
 
 SLACK_NS = 500_000_000
-STUCK_NS = 3_000_000_000
+STUCK_NS = 2_000_000_000
 """Where nobody waits: a source that takes longer is in the way of the others."""
 
 Problems = dict[str, SourceState]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +18,21 @@ from exhume.model.event import Event
 from exhume.model.reading import Reading
 from exhume.model.sample import Stretch
 from exhume.model.segment import Origin
-from exhume.perf.native import NO_SAMPLES, SampleColumns
+from exhume.perf.native import NO_SAMPLES
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS
 from exhume.record import sources
 from exhume.record.background import Background
 from exhume.record.budget import Governor, own_cost
 from exhume.record.cgroup_births import CgroupBirths
 from exhume.record.clocks import Clocks
+from exhume.record.counters import Counters
+from exhume.record.epoch import Epoch
 from exhume.record.head import Head
 from exhume.record.kmsg_place import KmsgPlace
 from exhume.record.lanes import Lanes, Problems
 from exhume.record.liveness import Liveness
-from exhume.record.scan import file_key, read_cgroup
+from exhume.record.sampled import Owners, hottest, without_idle
+from exhume.record.scan import file_key
 from exhume.record.sources import Context
 from exhume.sampler.kernel_clock import KernelClock
 from exhume.sampler.sampler import Drained, Sampler
@@ -42,16 +45,9 @@ from exhume.store.ticks import FileEntry, Tick, TickSamples, encode_tick
 TICK_NS = 1_000_000_000
 GOVERN_EVERY_NS = 60 * TICK_NS
 SEGMENT_NS = 600 * TICK_NS
-EPOCH_NS = 60 * TICK_NS
-EPOCH_WORDS = 1_000_000
-"""8 MB of addresses: what whoever assembles a segment must hold at once."""
-EPOCH_RECORDS = 300_000
-EPOCH_SAMPLES = 100_000
-CGROUP_READS_A_TICK = 100
 SCAN_AGAIN_NS = 10 * TICK_NS
 EVENTS_KEPT = 1_000
 """While nothing can be written."""
-HOT_PIDS = 10
 PATIENCE_SECONDS = 0.25
 """How long a tick waits for its sources."""
 
@@ -68,22 +64,6 @@ class Options:
     trust_user_kmsg: bool = False
     follow: tuple[Path, ...] = ()
     extra_signatures: tuple[Signature, ...] = ()
-
-
-@dataclass
-class Counters:
-    """What the recorder counts about itself, since it started."""
-
-    idle: dict[int, int] = field(default_factory=dict)
-    lost_samples: dict[int, int] = field(default_factory=dict)
-    lost_sideband: dict[int, int] = field(default_factory=dict)
-    ticks: int = 0
-    worst_lateness_ns: int = 0
-
-    @staticmethod
-    def add(to: dict[int, int], what: dict[int, int]) -> None:
-        for core, amount in what.items():
-            to[core] = to.get(core, 0) + amount
 
 
 class Recorder:
@@ -122,13 +102,9 @@ class Recorder:
         self.background = Background(host, head, folder, self.problems)
         self._births = births
         self._kmsg_place = kmsg_place
-        self._epoch = 0
-        self._epoch_start = 0
-        self._epoch_words = 0
-        self._epoch_records = 0
-        self._epoch_samples = 0
+        self._epoch = Epoch()
         self._instances: dict[str, tuple[str, ...]] = {}
-        self._cgroup_known: set[int] = set()
+        self._owners = Owners(host)
         self._cores: tuple[int, ...] = ()
         self._liveness = Liveness()
         self._slept_ns = host.clock.boottime_ns() - host.clock.monotonic_ns()
@@ -312,15 +288,13 @@ class Recorder:
             samples, words, counts = drained.samples, drained.words, drained.word_count
             self.background.learn_files(drained)
         start = min(self._last_end, int(samples.time.min(initial=np.uint64(self._last_end))))
-        kept = self._without_idle(samples)
+        kept = without_idle(samples, self.background.idle_ranges, self.counters)
         if len(kept):
-            pids, hits = np.unique(kept.pid, return_counts=True)
-            hottest = pids[np.argsort(-hits, kind="stable")]
-            self._hot_pids = hottest[hottest > 0][:HOT_PIDS].tolist()
+            self._hot_pids = hottest(kept)
         return Tick(
             start_ns=start,
             end_ns=now,
-            epoch=self._epoch,
+            epoch=self._epoch.number,
             samples=TickSamples(
                 time=kept.time.astype(np.int64),
                 core=kept.cpu.astype(np.uint16),
@@ -342,40 +316,11 @@ class Recorder:
             if drained
             else (),
             cgroup_names=drained.cgroups if drained else {},
-            pid_cgroups=self._new_cgroups(drained, kept) if drained else {},
+            pid_cgroups=self._owners.ask(drained, kept) if drained else {},
             kernel_symbols=drained.kernel_symbols if drained else (),
             readings=readings,
             events=list(self._events),
         )
-
-    def _without_idle(self, samples: SampleColumns) -> SampleColumns:
-        """Drop what the idle loop itself did; interrupt work on top of it stays."""
-        ranges = self.background.idle_ranges
-        if not len(ranges) or not len(samples):
-            return samples
-        starts, ends = ranges[:, 0], ranges[:, 1]
-        at = np.searchsorted(starts, samples.ip, "right") - 1
-        is_idle = (samples.pid == 0) & (at >= 0) & (samples.ip < ends[np.maximum(at, 0)])
-        cores, counts = np.unique(samples.cpu[is_idle], return_counts=True)
-        Counters.add(self.counters.idle, dict(zip(cores.tolist(), counts.tolist(), strict=True)))
-        keep = ~is_idle
-        return SampleColumns(*(getattr(samples, name)[keep] for name in SampleColumns.__slots__))
-
-    def _new_cgroups(self, drained: Drained, samples: SampleColumns) -> dict[int, str]:
-        """Where processes belong that were sampled or started a program, if not yet known."""
-        started = drained.comms.pid[drained.comms.is_exec].tolist()
-        gone = drained.exits.pid.tolist()
-        self._cgroup_known.difference_update(started, gone)
-        ended = set(gone)
-        seen = dict.fromkeys((*np.unique(samples.pid).tolist(), *started))
-        fresh = [p for p in seen if p > 0 and p not in self._cgroup_known and p not in ended]
-        found = {}
-        for pid in fresh[:CGROUP_READS_A_TICK]:
-            path = read_cgroup(self._host, pid)
-            self._cgroup_known.add(pid)
-            if path is not None:
-                found[pid] = path
-        return found
 
     def _own_readings(self, lateness_ns: int) -> list[Reading]:
         cost = self.cost = own_cost(self._host)
@@ -386,41 +331,21 @@ class Recorder:
             Reading.of_node("self.written_bytes", self.head.written_bytes),
             Reading.of_node("self.rate_hz", round(self.governor.rate_hz)),
         ]
-        if self.sampler is None:
-            return readings
-        instances = tuple(map(str, self.sampler.cores))
-        for name, counts in (
-            ("sampler.idle", self.counters.idle),
-            ("sampler.lost", self.counters.lost_samples),
-            ("sampler.lost_sideband", self.counters.lost_sideband),
-        ):
-            values = np.array([counts.get(core, 0) for core in self.sampler.cores], np.int64)
-            readings.append(Reading(name, instances, values))
+        if self.sampler is not None:
+            readings += self.counters.readings(self.sampler.cores)
         return readings
 
     def _mind_epoch(self, now: int, drained: Drained | None) -> None:
         if drained is not None:
             Counters.add(self.counters.lost_samples, drained.lost_samples)
             Counters.add(self.counters.lost_sideband, drained.lost_sideband)
-            self._epoch_words += len(drained.words)
-            self._epoch_samples += len(drained.samples)
-            self._epoch_records += (
-                len(drained.mappings.time) + len(drained.comms.time) + len(drained.forks.time)
-            )
-        is_old = now - self._epoch_start >= EPOCH_NS
-        is_full = (
-            self._epoch_words > EPOCH_WORDS
-            or self._epoch_records > EPOCH_RECORDS
-            or self._epoch_samples > EPOCH_SAMPLES
-        )
-        if is_old or is_full:
+            self._epoch.add(drained)
+        if self._epoch.is_over(now):
             self._new_epoch(now)
 
     def _new_epoch(self, now: int) -> None:
         """From here on stacks are written anew, so that no reader needs what came before."""
-        self._epoch += 1
-        self._epoch_start = now
-        self._epoch_words = self._epoch_records = self._epoch_samples = 0
+        self._epoch.begin(now)
         self._instances.clear()
         if self.sampler is not None:
             self.sampler.forget_stacks()
@@ -458,7 +383,7 @@ class Recorder:
         self._new_epoch(now)
         if self.sampler is not None:
             self.sampler.forget_files()
-            self._cgroup_known.clear()
+            self._owners.forget()
             self.background.look_around(now)
             self._unheard, self._scanned = False, now
         if self._last_readings:

@@ -44,7 +44,11 @@ class LogFollower:
         if self._fd < 0 and not self._open():
             self._is_first = False  # what appears later is new from its first byte
             return None
-        found, skipped = self._more()
+        try:
+            found, skipped = self._more()
+        except OSError:  # a pipe, or a file server that forgot us: what is there next time may do
+            self.close()
+            raise
         if self._was_replaced():  # rotated: the rest of the old one is read, then the new one
             self.close()
             if self._open():
@@ -64,8 +68,11 @@ class LogFollower:
         except FileNotFoundError:
             return False
         status = os.fstat(self._fd)
-        self._inode = (status.st_dev, status.st_ino)
-        self._offset = status.st_size if self._is_first else 0
+        before, self._inode = self._inode, (status.st_dev, status.st_ino)
+        if self._is_first:
+            self._offset = status.st_size
+        elif self._inode != before:
+            self._offset = 0
         self._is_first = False
         return True
 

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from exhume.ingest.clocks import NS, Anchor, ClockHints, name_host, name_time_ns, settle
+from exhume.ingest.piece import Claim, ClockKind, Trust
+from exhume.perf.datafile import PerfData
+from exhume.perf.script_header import ScriptHeader
+from tests.ingest import made
+from tests.perf import datafile_encoder as encoder
+
+AT = 1735787045 * NS  # 2025-01-02 03:04:05 UTC
+
+
+@pytest.mark.parametrize(
+    ("name", "time", "host"),
+    [
+        ("perf-gpu-7-20250102-03-04-05-120s.data", AT, "gpu-7"),
+        ("perf-gpu-node-54-20250102-030405-340s.data.gz", AT, "gpu-node-54"),
+        ("perf-a.b.c-2025-01-02T03:04:05Z.txt", AT, "a.b.c"),
+        ("capture_20250102_030405.data", AT, ""),
+        ("perf.data", None, ""),
+        ("perf-20259902-030405.data", None, ""),
+        ("1234567890123456789.data", None, ""),
+    ],
+)
+def test_the_name_of_a_file_may_tell_when_and_where(name: str, time: int | None, host: str) -> None:
+    assert name_time_ns(name) == time
+    assert name_host(name) == host
+
+
+def perf_data(**options: object) -> PerfData:
+    data = made.capture(0.1, **options).file()  # type: ignore[arg-type]
+    return PerfData(lambda: io.BytesIO(data), "x")
+
+
+def test_what_was_measured_counts_before_names_and_names_before_file_times(tmp_path: Path) -> None:
+    named = tmp_path / "perf-x-20250102-030405.data"
+    plain = tmp_path / "perf.data"
+    for path in (named, plain):
+        path.write_text("x")
+        os.utime(path, ns=(AT, AT))
+    read = encoder.clock_data(1, 1000 * NS, 400 * NS)
+    measured = perf_data(features={encoder.CLOCK_DATA: read}, clock_id=1)
+    hints = ClockHints()
+    claims = [
+        hints.of_perf_data(named, measured, 5 * NS, 9 * NS),
+        hints.of_perf_data(named, perf_data(), 5 * NS, 9 * NS),
+        hints.of_perf_data(plain, perf_data(), 5 * NS, 9 * NS),
+        hints.of_perf_data(plain, perf_data(clock_id=0), 5 * NS, 9 * NS),
+        ClockHints(77).of_perf_data(named, measured, 5 * NS, 9 * NS),
+    ]
+    assert [(claim.offset_ns, claim.trust) for claim in claims if claim] == [
+        (600 * NS, Trust.MEASURED),
+        (AT - 5 * NS, Trust.FILE_NAME),
+        (AT - 9 * NS, Trust.FILE_TIME),
+        (0, Trust.MEASURED),
+        (77, Trust.TOLD),
+    ]
+
+
+def test_text_has_its_clock_in_the_header_or_ends_when_it_was_captured(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("x")
+    hints = ClockHints()
+    captured = hints.of_script(
+        path, ScriptHeader(captured="Thu Jan  2 03:04:05 2025"), 5 * NS, 9 * NS
+    )
+    assert captured is not None
+    assert (captured.offset_ns, captured.trust) == (AT - 9 * NS, Trust.FILE_TIME)
+    assert "guessed" in captured.how
+    read = hints.of_script(path, ScriptHeader(reference=(1000, 400)), 5, 9)
+    assert read is not None
+    assert (read.offset_ns, read.trust) == (600, Trust.MEASURED)
+
+
+def test_pieces_of_one_boot_get_one_offset_and_another_boot_its_own() -> None:
+    anchors: list[Anchor] = []
+    kind = ClockKind.KERNEL_LOG
+
+    def place(offset_s: float, trust: Trust = Trust.FILE_NAME, node: str = "a") -> float:
+        claim = settle(node, kind, Claim(int(offset_s * NS), trust, ""), anchors)
+        assert claim is not None
+        return claim.offset_ns / NS
+
+    assert place(100) == 100
+    assert place(101.4) == 100
+    assert place(5000) == 5000  # rebooted
+    assert place(5001) == 5000
+    assert place(100.3, node="b") == 100.3
+    assert place(900, Trust.FILE_TIME) == 100  # a guess gives way to anything better
+    assert place(100.2, Trust.MEASURED) == 100.2
+    assert place(100.9) == 100.2
+
+
+def test_a_guess_is_no_anchor_for_other_guesses() -> None:
+    anchors: list[Anchor] = []
+    for offset in (100, 200):
+        guess = Claim(offset, Trust.FILE_TIME, "")
+        assert settle("a", ClockKind.KERNEL_LOG, guess, anchors) == guess
+    assert settle("a", ClockKind.KERNEL_LOG, None, anchors) is not None
+    assert settle("a", ClockKind.OWN, None, anchors) is None

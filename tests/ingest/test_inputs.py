@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exhume.errors import ExhumeError
+from exhume.ingest.inputs import expand
+from tests.ingest.made import write
+
+
+def names(given: list[str], besides: Path = Path("/nowhere")) -> list[tuple[str, bool]]:
+    found, _ = expand(given, besides)
+    return [(one.path.name, one.is_named) for one in found]
+
+
+def test_folders_and_patterns_stand_for_the_files_in_them(tmp_path: Path) -> None:
+    for name in ("b.data", "a.data", ".hidden", "inner/c.data"):
+        write(tmp_path / name, name)
+    assert names([str(tmp_path)]) == [("a.data", False), ("b.data", False)]
+    assert names([str(tmp_path / "*.data")]) == [("a.data", False), ("b.data", False)]
+    assert names([str(tmp_path / "b.data"), str(tmp_path)]) == [("a.data", False), ("b.data", True)]
+
+
+def test_where_the_import_goes_to_is_no_input(tmp_path: Path) -> None:
+    write(tmp_path / "a.data", "a")
+    write(tmp_path / "out" / "segments" / "x", "x")
+    assert names([str(tmp_path), str(tmp_path / "out" / "segments")], tmp_path / "out") == [
+        ("a.data", False)
+    ]
+
+
+def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+    _, missing = expand([str(tmp_path / "nothing")], tmp_path / "out")
+    assert [(one.path.name, one.why) for one in missing] == [("nothing", "no such file")]
+    with pytest.raises(ExhumeError, match="no file is like"):
+        expand([str(tmp_path / "*.data")], tmp_path / "out")
+
+
+def test_a_copy_has_the_same_id_and_a_longer_file_another(tmp_path: Path) -> None:
+    write(tmp_path / "a", b"x" * 200_000)
+    write(tmp_path / "b", b"x" * 200_000)
+    write(tmp_path / "c", b"x" * 200_001)
+    write(tmp_path / "d", b"x" * 199_999 + b"y")
+    ids = [one.id for one in expand([str(tmp_path)], tmp_path / "out")[0]]
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from exhume.ingest.piece import NO_CORE
+from exhume.ingest.rows import RowWriter, Sketch, cores_of, likeness, usual_rate_hz
+from exhume.model.arrays import I64, U64
+
+NS = 1_000_000_000
+
+
+def sketch(times: I64, cores: int = 4) -> U64:
+    found = Sketch()
+    for part in np.array_split(times, 7):
+        found.add(part, (part % cores).astype(np.uint16), (part % 50).astype(np.int32))
+    return found.hashes
+
+
+def test_the_same_samples_are_recognised_however_they_are_ordered_and_rounded() -> None:
+    rng = np.random.default_rng(1)
+    times = rng.integers(0, 600 * NS, 50_000) // 1000 * 1000
+    again = rng.permutation(times)
+    assert likeness(sketch(times), sketch(again)) == 1
+    most = rng.permutation(times)[:45_000]
+    assert 0.8 < likeness(sketch(times), sketch(most)) < 1
+    others = rng.integers(0, 600 * NS, 50_000) // 1000 * 1000
+    assert likeness(sketch(times), sketch(others)) < 0.02
+    assert likeness(sketch(times), sketch(times[:0])) == 0
+
+
+def test_a_core_that_is_not_told_is_none() -> None:
+    assert cores_of(np.array([3, 0xFFFF_FFFF], np.uint32)).tolist() == [3, NO_CORE]
+    assert cores_of(np.array([3, -1, 70_000], np.int32)).tolist() == [3, NO_CORE, NO_CORE]
+
+
+def test_the_usual_rate_is_that_of_busy_cores() -> None:
+    busy = np.arange(0, NS, NS // 100)
+    time = np.concatenate([busy, busy + 7, [5, NS - 1]])
+    core = np.array([0] * 100 + [1] * 100 + [2, 2], np.uint16)
+    assert usual_rate_hz(time, core) == 100
+    assert usual_rate_hz(time[:1], core[:1]) is None
+
+
+def test_rows_are_written_once_and_renumbered_at_the_end(tmp_path: Path) -> None:
+    writer = RowWriter(tmp_path / "rows")
+    for start in (0, 3):
+        time = np.arange(start, start + 3)
+        writer.add(time, time.astype(np.uint16), time, time)
+    rows = writer.finish(np.array([50, 40, 30, 20, 10, 0]))
+    assert rows["time"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert rows["node"].tolist() == [50, 40, 30, 20, 10, 0]
+    assert (rows["core"].tolist(), rows["thread"].tolist()) == ([0, 1, 2, 3, 4, 5],) * 2
+    assert len(RowWriter(tmp_path / "none").finish(np.empty(0, np.int64))) == 0

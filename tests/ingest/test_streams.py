@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from exhume.ingest.streams import Inflated, Source
+
+DATA = bytes(range(256)) * 5000
+PACKED = {
+    "": DATA,
+    "gzip": gzip.compress(DATA),
+    "xz": lzma.compress(DATA),
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress(DATA),
+}
+TWICE = {
+    "gzip": gzip.compress(DATA) * 2,
+    "xz": lzma.compress(DATA) + bytes(8) + lzma.compress(DATA),
+    "zstd": zstandard.compress(DATA) * 2,
+}
+
+
+def source(folder: Path, data: bytes) -> Source:
+    path = folder / "input.txt"  # the name says nothing
+    path.write_bytes(data)
+    return Source.of(path)
+
+
+def everything(found: Source) -> tuple[bytes, str]:
+    with found.open() as stream:
+        parts = []
+        while part := stream.read(100_000):
+            assert len(part) <= 100_000
+            parts.append(part)
+        return b"".join(parts), stream.problem if isinstance(stream, Inflated) else ""
+
+
+@pytest.mark.parametrize("how", PACKED)
+def test_what_it_is_compressed_with_shows_in_its_first_bytes(how: str, tmp_path: Path) -> None:
+    found = source(tmp_path, PACKED[how])
+    assert found.compression == how
+    assert everything(found) == (DATA, "")
+    assert found.head(300) == DATA[:300]
+
+
+@pytest.mark.parametrize("how", TWICE)
+def test_several_streams_one_after_the_other_are_one(how: str, tmp_path: Path) -> None:
+    assert everything(source(tmp_path, TWICE[how]))[0] == DATA * 2
+
+
+@pytest.mark.parametrize("how", ["gzip", "xz", "zstd"])
+def test_cut_off_it_gives_what_there_is_and_says_so(how: str, tmp_path: Path) -> None:
+    whole = PACKED[how]
+    found, problem = everything(source(tmp_path, whole[: len(whole) // 2]))
+    assert DATA.startswith(found)
+    assert "cut off" in problem
+
+
+@pytest.mark.parametrize("how", ["gzip", "xz", "zstd"])
+def test_damage_ends_it(how: str, tmp_path: Path) -> None:
+    whole = bytearray(PACKED[how])
+    whole[len(whole) // 2 : len(whole) // 2 + 20] = b"\xff" * 20
+    found, problem = everything(source(tmp_path, bytes(whole)))
+    assert len(found) <= len(DATA)
+    assert problem
+
+
+def test_progress_counts_the_bytes_of_the_file_not_of_its_content(tmp_path: Path) -> None:
+    seen: list[int] = []
+    found = source(tmp_path, PACKED["gzip"])
+    with found.open(seen.append) as stream:
+        while stream.read(1 << 16):
+            pass
+    assert sum(seen) == len(PACKED["gzip"])
+
+
+def test_a_bomb_comes_out_in_small_portions(tmp_path: Path) -> None:
+    found = source(tmp_path, zstandard.compress(bytes(200 << 20)))
+    with found.open() as stream:
+        assert max(len(stream.read(32 << 20)) for _ in range(5)) <= 20 << 20
