@@ -119,15 +119,15 @@ class OfServer(Illness):
         self._path = path
         self._answer = answer
         self._mode = "well"
-        self._server = socket.socket(socket.AF_UNIX)
-        self._listen()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._server = self._listen()
 
-    def _listen(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._server = socket.socket(socket.AF_UNIX)
-        self._server.bind(str(self._path))
-        self._server.listen(16)
-        threading.Thread(target=self._serve, args=(self._server,), daemon=True).start()
+    def _listen(self) -> socket.socket:
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(str(self._path))
+        server.listen(16)
+        threading.Thread(target=self._serve, args=(server,), daemon=True).start()
+        return server
 
     def _serve(self, server: socket.socket) -> None:
         held: list[socket.socket] = []
@@ -151,7 +151,7 @@ class OfServer(Illness):
 
     def _restart(self) -> None:
         self.close()
-        self._listen()
+        self._server = self._listen()
 
     def hang(self) -> None:
         self._mode = "hang"
@@ -284,5 +284,5 @@ class Patient:
         return [states[source] for at, states in self.notes if begin <= at < end]
 
     def ticks(self) -> list[Tick]:
-        (head,) = heads_path(self.data).iterdir()
-        return ticks_of(head)
+        heads = sorted(heads_path(self.data).iterdir())
+        return [tick for head in heads for tick in ticks_of(head)]

@@ -523,7 +523,7 @@ def test_a_new_epoch_each_minute_and_stacks_are_told_anew(sampling: Desk) -> Non
 
 
 def test_many_stacks_end_an_epoch_early(sampling: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exhume.record.recorder.EPOCH_WORDS", 2)
+    monkeypatch.setattr("exhume.record.epoch.EPOCH_WORDS", 2)
     sampler = sampler_of(sampling)
 
     def script() -> Script:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 16
 _MAX_WINDOW_BYTES = 128 << 20
 _STEP_BYTES = 1 << 18
-# So much input can't make more than some 16 MiB: zstd's blocks of one repeated byte take 4 bytes for
+# So much input makes 16 MiB at most: zstd has blocks of one repeated byte that take 4 bytes for
 # 128 KiB, and LZMA codes a match of 273 bytes in about a quarter of a bit.
 _ZSTD_STEP_BYTES = 512
 _XZ_STEP_BYTES = 1024

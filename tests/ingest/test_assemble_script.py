@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from exhume.ingest import assemble_script
+from exhume.ingest.piece import NO_CORE, ClockKind, Piece
+from exhume.ingest.streams import Source
+from tests.ingest import made
+from tests.ingest.test_assemble_perf import named
+
+
+def piece_of(folder: Path, text: str | bytes) -> Piece:
+    path = folder / "out.txt"
+    made.write(path, text)
+    (piece,) = assemble_script.read(Source.of(path), made.context(folder))
+    return piece
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_samples_are_named_and_the_idle_loop_is_left_out(packed: bool, tmp_path: Path) -> None:
+    text = made.script(1.0, host="node-1").encode()
+    piece = piece_of(tmp_path, gzip.compress(text) if packed else text)
+    assert set(named(piece)) == {("worker", "main", "do_syscall_64", "memcg_numa_stat_show")}
+    assert (piece.facts.samples, piece.facts.idle, len(named(piece))) == (200, 100, 100)
+    assert piece.hints.node == "node-1"
+    assert piece.facts.cores == (0, 1)
+    assert piece.clock == ClockKind.KERNEL_LOG
+    assert piece.sampled is not None
+    (interval,) = piece.sampled.intervals
+    assert (interval.event, interval.rate_hz) == ("cpu-clock", 100)
+    assert (interval.start_ns, interval.end_ns) == (5_000_000_000, 6_000_000_000)
+
+
+def test_the_same_samples_as_perf_data_have_the_same_sketch(tmp_path: Path) -> None:
+    from tests.ingest import test_assemble_perf
+
+    (tmp_path / "a").mkdir()
+    text = piece_of(tmp_path, made.script(2.0))
+    data = test_assemble_perf.piece_of(tmp_path / "a", made.capture(2.0).file())
+    assert text.sampled is not None
+    assert data.sampled is not None
+    assert text.sampled.sketch.tolist() == data.sampled.sketch.tolist()
+
+
+def test_of_several_events_the_best_is_kept_wherever_it_comes(tmp_path: Path) -> None:
+    fault = "x 7 [000] {}.0: 1 page-faults: \n\t1 f (/bin/x)\n\n"
+    clock = "x 7 [000] {}.5: 10000000 cpu-clock:u: \n\t1 f (/bin/x)\n\n"
+    text = "".join(fault.format(i) for i in range(5)) + "".join(clock.format(i) for i in range(3))
+    piece = piece_of(tmp_path, text)
+    assert piece.facts.samples == 8
+    assert piece.facts.other_events == {"page-faults": 5}
+    assert len(named(piece)) == 3
+
+
+def test_only_faults_are_better_than_nothing(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, "x 7 [000] 1.0: 1 page-faults: \n\t1 f (/bin/x)\n\n" * 4)
+    assert len(named(piece)) == 4
+
+
+def test_side_band_lines_are_no_samples(tmp_path: Path) -> None:
+    lines = (
+        "x 7 [000] 0.5: PERF_RECORD_COMM exec: x:7/7\n"
+        "x 7 [000] 0.6: PERF_RECORD_MMAP2 7/7: [0x1(0x2) @ 0 08:01 1 0]: r-xp /bin/x\n"
+    )
+    piece = piece_of(tmp_path, lines + "x 7 [000] 1.0: 1 cycles: \n\t1 f (/bin/x)\n\n" + lines)
+    assert (piece.facts.samples, len(named(piece)), piece.facts.other_events) == (1, 1, {})
+
+
+def test_without_cores_times_and_header_it_is_still_a_profile(tmp_path: Path) -> None:
+    piece = piece_of(
+        tmp_path, "java 19 cycles:\n\t1 a (/bin/x)\n\njava 19 cycles:\n\t2 b (/bin/x)\n\n"
+    )
+    assert named(piece) == [("java", "a"), ("java", "b")]
+    assert piece.sampled is not None
+    assert piece.sampled.rows["core"].tolist() == [NO_CORE] * 2
+    assert piece.clock == ClockKind.OWN
+    assert "no times" in piece.facts.notes[0]
+
+
+def test_odd_lines_and_broken_compression_are_told(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, made.script(0.1) + "\nnonsense\n\nx 1 9.0: cpu-clock:\n\tODD\n\n")
+    assert [problem.split(",")[0] for problem in piece.facts.problems] == [
+        "1 lines belong to no sample", "1 different lines of stacks are no frames",
+    ]  # fmt: skip
+    packed = gzip.compress(made.script(5.0).encode())
+    piece = piece_of(tmp_path, packed[: len(packed) // 2])
+    assert "cut off" in piece.facts.problems[0]
+    assert piece.facts.samples > 10
+
+
+def test_no_samples_at_all_are_no_reason_to_fail(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, "# ========\n# captured on    : x\n# hostname : h\n")
+    assert piece.facts.samples == 0
+    assert piece.span_ns() is None
+    assert piece.hints.node == "h"
