@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.evidence.cgroups import own_groups, random_name
 from tests.kernel.node import wait_for
 
+PAGE = 4096
 LEAKER = Path(__file__).with_name("leaker.py")
 
 
@@ -41,7 +42,8 @@ class Leak:
 def leaking(folder: Path, count: int, burst: int, pause_seconds: float) -> Iterator[Leak]:
     tmpfs = folder / "tmpfs"
     tmpfs.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "exhume", str(tmpfs)], check=True)
+    options = f"size={2 * count * PAGE},nr_inodes=0"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "exhume", str(tmpfs)], check=True)
     try:
         with own_groups(random_name("xh-leak-")) as groups:
             numbers = map(str, (count, burst, pause_seconds))

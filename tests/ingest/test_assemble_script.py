@@ -9,7 +9,7 @@ from exhume.ingest import assemble_script
 from exhume.ingest.piece import NO_CORE, ClockKind, Piece
 from exhume.ingest.streams import Source
 from tests.ingest import made
-from tests.ingest.test_assemble_perf import named
+from tests.ingest.test_assemble_perf import named, rows_of
 
 
 def piece_of(folder: Path, text: str | bytes) -> Piece:
@@ -74,8 +74,7 @@ def test_without_cores_times_and_header_it_is_still_a_profile(tmp_path: Path) ->
         tmp_path, "java 19 cycles:\n\t1 a (/bin/x)\n\njava 19 cycles:\n\t2 b (/bin/x)\n\n"
     )
     assert named(piece) == [("java", "a"), ("java", "b")]
-    assert piece.sampled is not None
-    assert piece.sampled.rows["core"].tolist() == [NO_CORE] * 2
+    assert rows_of(piece)["core"].tolist() == [NO_CORE] * 2
     assert piece.clock == ClockKind.OWN
     assert "no times" in piece.facts.notes[0]
 

@@ -43,13 +43,25 @@ def test_the_usual_rate_is_that_of_busy_cores() -> None:
     assert usual_rate_hz(time[:1], core[:1]) is None
 
 
-def test_rows_are_written_once_and_renumbered_at_the_end(tmp_path: Path) -> None:
-    writer = RowWriter(tmp_path / "rows")
+def test_rows_are_kept_apart_by_ten_minutes_and_renumbered_at_the_end(tmp_path: Path) -> None:
+    writer = RowWriter(tmp_path)
     for start in (0, 3):
-        time = np.arange(start, start + 3)
-        writer.add(time, time.astype(np.uint16), time, time)
-    rows = writer.finish(np.array([50, 40, 30, 20, 10, 0]))
-    assert rows["time"].tolist() == [0, 1, 2, 3, 4, 5]
-    assert rows["node"].tolist() == [50, 40, 30, 20, 10, 0]
-    assert (rows["core"].tolist(), rows["thread"].tolist()) == ([0, 1, 2, 3, 4, 5],) * 2
-    assert len(RowWriter(tmp_path / "none").finish(np.empty(0, np.int64))) == 0
+        place = np.arange(start, start + 3)
+        writer.add(place * 250 * NS, place.astype(np.uint16), place, place)
+    table = writer.finish(np.array([50, 40, 30, 20, 10, 0]))
+    assert {slot: rows["node"].tolist() for slot, rows in table.slots.items()} == {
+        0: [50, 40, 30], 1: [20, 10], 2: [0],
+    }  # fmt: skip
+    found = np.concatenate(list(table.between(500 * NS, 1001 * NS)))
+    assert (found["core"].tolist(), found["thread"].tolist()) == ([2, 3, 4],) * 2
+    assert len(table) == 6
+    assert len(RowWriter(tmp_path).finish(np.empty(0, np.int64))) == 0
+
+
+def test_more_ten_minutes_than_files_may_be_open_are_all_written(tmp_path: Path) -> None:
+    writer = RowWriter(tmp_path)
+    time = np.arange(200) * 600 * NS
+    for _ in range(2):
+        writer.add(time, np.zeros(200, np.uint16), np.zeros(200, np.int64), np.zeros(200, np.int64))
+    table = writer.finish(np.zeros(1, np.int64))
+    assert [len(rows) for rows in table.slots.values()] == [2] * 200

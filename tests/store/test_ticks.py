@@ -151,7 +151,7 @@ def check_table(found: Any, wanted: Any) -> None:
 
 def check_readings(found: Tick, wanted: Tick) -> None:
     def plain(tick: Tick) -> list[tuple[str, tuple[str, ...], list[int]]]:
-        return [(r.field, r.instances, r.values.tolist()) for r in tick.readings]
+        return sorted((r.field, r.instances, r.values.tolist()) for r in tick.readings)
 
     assert plain(found) == plain(wanted)
 

@@ -86,6 +86,7 @@ class ScriptAssembler:
         rate = self._period_rate(columns)
         is_missing = wanted & (columns.time == NO_NUMBER)
         time, core = self._collected.times(columns.time, is_missing, rate), cores_of(columns.cpu)
+        wanted = self._collected.possible(time, wanted)
         self._collected.saw(time[wanted], core[wanted], columns.tid[wanted], rate)
         is_idle = wanted & (columns.tid == 0) & self._stacks.is_idle()[columns.stack]
         self._collected.idle += int(is_idle.sum())
@@ -161,7 +162,7 @@ class ScriptAssembler:
             for name, count in self._by_name().items()
             if name != self._wanted and not name.startswith(_SIDE_BAND)
         }
-        problems = [broken] if broken else []
+        problems = [*([broken] if broken else []), *self._collected.problems()]
         if reader.odd_lines:
             problems.append(
                 f"{reader.odd_lines} lines belong to no sample, the first at {reader.first_odd}"

@@ -12,20 +12,25 @@ from exhume.model.arrays import I32, I64, U16, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import FrameKind, StackTree
 
+MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
+"""No capture is longer: times that are further from the others are damage."""
 NO_TIMES = "its samples have no times: they are laid out one after the other, in the file's order"
 _UNKNOWN_RATE_HZ = 1000.0
 
 
 class Collector:
     def __init__(self, folder: Path) -> None:
-        self._rows = RowWriter(folder / "rows")
+        self._rows = RowWriter(folder)
         self._sketch = Sketch()
         self._rates: list[float] = []
         self._cores: set[int] = set()
         self.first_ns: int | None = None
         self.last_ns: int | None = None
         self.without_time = 0
+        self.impossible = 0
+        """Samples whose time can't be right."""
         self.idle = 0
+        self._middle: int | None = None
 
     @property
     def kept(self) -> int:
@@ -46,6 +51,16 @@ class Collector:
         filled[missing] = 1 + (places * 1e9 / (rate_hz or _UNKNOWN_RATE_HZ)).astype(np.int64)
         self.without_time += len(missing)
         return filled
+
+    def possible(self, time: I64, wanted: Bool) -> Bool:
+        """Those of the wanted samples whose time is near the others'."""
+        if self._middle is None and wanted.any():
+            self._middle = int(np.median(time[wanted]))
+        middle = self._middle or 0
+        low, high = max(0, middle - MAX_DISTANCE_NS), middle + MAX_DISTANCE_NS
+        is_near: Bool = wanted & (time >= low) & (time <= high)
+        self.impossible += int(wanted.sum() - is_near.sum())
+        return is_near
 
     def saw(self, time: I64, core: U16, tid: I32, rate_hz: float | None = None) -> None:
         """Samples were taken, whether they are kept or not."""
@@ -73,6 +88,11 @@ class Collector:
             intervals = (Interval(self.first_ns, self.last_ns + period, event or "unknown", rate),)
         sketch = NO_SKETCH if self.without_time else self._sketch.hashes
         return Sampled(self._rows.finish(renumbered), tree, threads, intervals, sketch)
+
+    def problems(self) -> list[str]:
+        if not self.impossible:
+            return []
+        return [f"{self.impossible} samples have times that can't be; they are left out"]
 
     def close(self) -> None:
         self._rows.close()

@@ -14,8 +14,7 @@ import numpy as np
 from exhume.derive.stacks import level_starts, sum_up
 from exhume.ingest.blocks import joined_blocks
 from exhume.ingest.intervals import clipped, stretches_of
-from exhume.ingest.piece import Interval, Piece, Sampled
-from exhume.ingest.rows import blocks_of, in_window
+from exhume.ingest.piece import Interval, Piece, RowTable, Sampled
 from exhume.model.arrays import I32, I64, U16
 from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.event import Event
@@ -56,9 +55,8 @@ def windows(placed: Sequence[Placed], start_ns: int, end_ns: int) -> list[tuple[
     """[start, end) of wall time cut into what fits one segment each. None of several is empty."""
     seconds = np.zeros(-(-(end_ns - start_ns) // _SECOND_NS), np.int64)
     for p in placed:
-        for part in blocks_of(_rows(p)):
-            inside = part[in_window(part, start_ns - p.offset_ns, end_ns - p.offset_ns)]
-            at = (inside["time"] + (p.offset_ns - start_ns)) // _SECOND_NS
+        for rows in _rows(p).between(start_ns - p.offset_ns, end_ns - p.offset_ns):
+            at = (rows["time"] + (p.offset_ns - start_ns)) // _SECOND_NS
             seconds += np.bincount(at, minlength=len(seconds))
     edges, held = [start_ns], 0
     for second, count in enumerate(seconds.tolist()):
@@ -69,9 +67,9 @@ def windows(placed: Sequence[Placed], start_ns: int, end_ns: int) -> list[tuple[
     return list(pairwise([*edges, end_ns]))
 
 
-def _rows(placed: Placed) -> np.ndarray[tuple[int, ...], np.dtype[np.void]]:
+def _rows(placed: Placed) -> RowTable:
     sampled = placed.piece.sampled if placed.with_samples else None
-    return sampled.rows if sampled is not None else np.empty(0, [("time", "<i8")])
+    return RowTable({}) if sampled is None else sampled.rows
 
 
 def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) -> Merged | None:
@@ -135,8 +133,7 @@ class _Samples:
     def add(self, sampled: Sampled, offset_ns: int, start_ns: int, end_ns: int) -> None:
         nodes: list[I32] = []
         threads: list[I32] = []
-        for part in blocks_of(sampled.rows):
-            rows = part[in_window(part, start_ns - offset_ns, end_ns - offset_ns)]
+        for rows in sampled.rows.between(start_ns - offset_ns, end_ns - offset_ns):
             since = rows["time"].astype(np.int64) + (offset_ns - self._start_ns)
             self._keys.append((rows["core"].astype(np.int64) << _CORE_SHIFT) | since)
             nodes.append(rows["node"].astype(np.int32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
@@ -20,6 +21,9 @@ NO_CORE = 65_535
 ROW = np.dtype([("time", "<i8"), ("node", "<i4"), ("thread", "<i4"), ("core", "<u2")])
 """A sample: its time in nanoseconds of the piece's clock, and where it stands in the tables."""
 Rows = NDArray[np.void]
+SLOT_NS = 600 * 1_000_000_000
+"""Rows are kept apart by ten minutes of their own clock: then few are read for ten of wall time."""
+_BLOCK_ROWS = 1 << 20
 NO_SKETCH: U64 = np.empty(0, np.uint64)
 
 
@@ -80,9 +84,33 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class RowTable:
+    """Samples in any order; may be maps of files, and larger than memory."""
+
+    slots: Mapping[int, Rows]
+    """By number of the ten minutes they lie in."""
+
+    @staticmethod
+    def of(rows: Rows) -> RowTable:
+        slot = rows["time"] // SLOT_NS
+        return RowTable({number: rows[slot == number] for number in np.unique(slot).tolist()})
+
+    def __len__(self) -> int:
+        return sum(map(len, self.slots.values()))
+
+    def between(self, start_ns: int, end_ns: int) -> Iterator[Rows]:
+        """Those in [start, end), some at a time."""
+        for slot, rows in self.slots.items():
+            if (slot + 1) * SLOT_NS <= start_ns or end_ns <= slot * SLOT_NS:
+                continue
+            for begin in range(0, len(rows), _BLOCK_ROWS):
+                part = rows[begin : begin + _BLOCK_ROWS]
+                yield part[(part["time"] >= start_ns) & (part["time"] < end_ns)]
+
+
+@dataclass(frozen=True, slots=True)
 class Sampled:
-    rows: Rows
-    """In any order; may be a map of a file, and larger than memory."""
+    rows: RowTable
     tree: StackTree
     threads: Threads
     intervals: tuple[Interval, ...]

@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 
-from exhume.ingest.piece import NO_CORE, ROW, Rows
-from exhume.model.arrays import I32, I64, U16, U32, U64, Bool
+from exhume.ingest.piece import NO_CORE, ROW, SLOT_NS, Rows, RowTable
+from exhume.model.arrays import I32, I64, U16, U32, U64
 
 SKETCH_SIZE = 256
 _BLOCK_ROWS = 1 << 20
+_MAX_OPEN = 64
+ROWS_SUFFIX = ".rows"
 
 
 class RowWriter:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = open(path, "wb")  # noqa: SIM115 - closed by finish or close
+    """One file for each ten minutes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: OrderedDict[int, BinaryIO] = OrderedDict()
+        self._slots: set[int] = set()
         self.count = 0
 
     def add(self, time: I64, core: U16, thread: I64 | I32, node: I64) -> None:
-        if not len(time):
-            return
         rows = np.empty(len(time), ROW)
         rows["time"], rows["core"], rows["thread"], rows["node"] = time, core, thread, node
-        self._file.write(rows.tobytes())
+        slot = time // SLOT_NS
+        for number in np.unique(slot).tolist():
+            self._file(number).write(rows[slot == number].tobytes())
         self.count += len(rows)
 
-    def finish(self, renumbered: I64) -> Rows:
+    def _file(self, slot: int) -> BinaryIO:
+        file = self._open.pop(slot, None)
+        if file is None:
+            if len(self._open) >= _MAX_OPEN:
+                self._open.popitem(last=False)[1].close()
+            mode = "ab" if slot in self._slots else "wb"  # one of an earlier attempt goes
+            file = cast(BinaryIO, open(self._path(slot), mode))  # noqa: SIM115 - closed by finish or close
+            self._slots.add(slot)
+        self._open[slot] = file
+        return file
+
+    def _path(self, slot: int) -> Path:
+        return self._folder / f"{slot}{ROWS_SUFFIX}"
+
+    def finish(self, renumbered: I64) -> RowTable:
         """The rows, with nodes by their final number."""
-        self._file.close()
-        if not self.count:
-            return np.empty(0, ROW)
-        rows: Rows = np.memmap(self._path, ROW, "r+")
-        for begin in range(0, len(rows), _BLOCK_ROWS):
-            part = rows[begin : begin + _BLOCK_ROWS]
-            part["node"] = renumbered[part["node"]]
-        return rows
+        self.close()
+        slots: dict[int, Rows] = {}
+        for slot in sorted(self._slots):
+            rows = slots[slot] = np.memmap(self._path(slot), ROW, "r+")
+            for begin in range(0, len(rows), _BLOCK_ROWS):
+                part = rows[begin : begin + _BLOCK_ROWS]
+                part["node"] = renumbered[part["node"]]
+            rows.flush()
+        return RowTable(slots)
 
     def close(self) -> None:
-        self._file.close()
+        while self._open:
+            self._open.popitem()[1].close()
 
 
 class Sketch:
@@ -86,13 +108,3 @@ def usual_rate_hz(time_ns: I64, core: U16) -> float | None:
     gaps = np.diff(time_ns[order])
     gaps = gaps[(np.diff(core[order].astype(np.int64)) == 0) & (gaps > 0)]
     return 1e9 / float(np.median(gaps)) if len(gaps) else None
-
-
-def blocks_of(rows: Rows) -> Iterator[Rows]:
-    for begin in range(0, len(rows), _BLOCK_ROWS):
-        yield rows[begin : begin + _BLOCK_ROWS]
-
-
-def in_window(rows: Rows, start_ns: int, end_ns: int) -> Bool:
-    inside: Bool = (rows["time"] >= start_ns) & (rows["time"] < end_ns)
-    return inside

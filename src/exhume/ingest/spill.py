@@ -18,10 +18,11 @@ from exhume.ingest.piece import (
     Hints,
     Interval,
     Piece,
-    Rows,
+    RowTable,
     Sampled,
     Trust,
 )
+from exhume.ingest.rows import ROWS_SUFFIX
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.series import Block
@@ -119,18 +120,17 @@ def _sampled(folder: Path, columns: Columns) -> Sampled:
 _KINDS: Sequence[FrameKind] = tuple(FrameKind)
 
 
-def _save_rows(folder: Path, number: int, rows: Rows) -> str:
-    """Where they lie; those that are in a file of this folder already stay there."""
-    if isinstance(rows, np.memmap) and isinstance(rows.filename, str | Path):
-        rows.flush()
-        return Path(rows.filename).name
-    name = f"{number}.rows"
-    (folder / name).write_bytes(rows.tobytes())
-    return name
+def _save_rows(folder: Path, number: int, table: RowTable) -> dict[str, str]:
+    """Where they lie, by slot; those that are in a file of this folder already stay there."""
+    names: dict[str, str] = {}
+    for slot, rows in table.slots.items():
+        if isinstance(rows, np.memmap) and isinstance(rows.filename, str | Path):
+            names[str(slot)] = Path(rows.filename).name
+            continue
+        name = names[str(slot)] = f"{number}-{slot}{ROWS_SUFFIX}"
+        (folder / name).write_bytes(rows.tobytes())
+    return names
 
 
-def _load_rows(folder: Path, name: str) -> Rows:
-    path = folder / name
-    if not path.exists() or not path.stat().st_size:
-        return np.empty(0, ROW)
-    return np.memmap(path, ROW, "r")
+def _load_rows(folder: Path, names: dict[str, str]) -> RowTable:
+    return RowTable({int(slot): np.memmap(folder / name, ROW, "r") for slot, name in names.items()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import lzma
 import zlib
@@ -19,11 +18,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 16
 _MAX_WINDOW_BYTES = 128 << 20
 _STEP_BYTES = 1 << 18
-# So much input makes 16 MiB at most: zstd has blocks of one repeated byte that take 4 bytes for
-# 128 KiB, and LZMA codes a match of 273 bytes in about a quarter of a bit.
-_ZSTD_STEP_BYTES = 512
-_XZ_STEP_BYTES = 1024
-_BROKEN = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile)
+_BROKEN = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 # What a file begins with → what it is compressed with.
 _MAGICS = (
@@ -57,13 +52,10 @@ class Source:
     def open(self, progress: Progress = no_progress) -> BinaryIO:
         """Forward only where it is compressed. `Inflated` tells at its end what was wrong."""
         file = _Counted(open(self.path, "rb", buffering=0), progress)  # noqa: SIM115
-        if self.compression == "gzip":
-            return cast(BinaryIO, Inflated(gzip.GzipFile(fileobj=cast(BinaryIO, file)), file))
-        if self.compression == "xz":
-            return cast(BinaryIO, Inflated(_Frames(file, _xz, _XZ_STEP_BYTES), file))
-        if self.compression == "zstd":
-            return cast(BinaryIO, Inflated(_Frames(file, _zstd, _ZSTD_STEP_BYTES), file))
-        return cast(BinaryIO, file)
+        kind = _DECOMPRESSORS.get(self.compression)
+        if kind is None:
+            return cast(BinaryIO, file)
+        return cast(BinaryIO, Inflated(_Frames(file, *kind), file))
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
         """Its first bytes, decompressed; less where it is shorter."""
@@ -138,10 +130,10 @@ class Inflated(io.RawIOBase):
 
 
 class _Frames:
-    """Streams of xz or zstd one after the other, decompressed within bounds.
+    """Compressed streams one after the other, decompressed within bounds.
 
-    lzma.LZMAFile has no limit on what an input may make it allocate, and zstandard's reader does
-    not tell a stream that is cut off from one that ends.
+    gzip.GzipFile loses the last part of a file that is cut off, lzma.LZMAFile has no limit on what
+    an input may make it allocate, and zstandard's reader takes a cut for an end.
     """
 
     def __init__(self, file: _Counted, new: Callable[[], _Decompressor], step_bytes: int) -> None:
@@ -158,7 +150,7 @@ class _Frames:
                 self._input = self._inflate.unused_data + self._input
                 self._inflate = None
             if self._inflate is None:
-                self._input = self._input.lstrip(b"\0")  # xz pads with zeros
+                self._input = self._input.lstrip(b"\0")  # padding
             if not self._input:
                 self._input = self._file.read(_STEP_BYTES) or b""
                 if not self._input:
@@ -189,3 +181,13 @@ def _xz() -> _Decompressor:
 def _zstd() -> _Decompressor:
     inflate = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
     return cast(_Decompressor, inflate.decompressobj())
+
+
+# How to decompress each, and how much input at a time makes 16 MiB at most: zstd has blocks of one
+# repeated byte that take 4 bytes for 128 KiB, LZMA codes 273 bytes in about a quarter of a bit,
+# deflate 258 bytes in two.
+_DECOMPRESSORS: dict[str, tuple[Callable[[], _Decompressor], int]] = {
+    "gzip": (lambda: zlib.decompressobj(wbits=31), 8192),
+    "xz": (_xz, 1024),
+    "zstd": (_zstd, 512),
+}

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from exhume import __version__
-from exhume.ingest.piece import ROW, ClockKind, Hints, Interval, Piece, Sampled
+from exhume.ingest.piece import ROW, ClockKind, Hints, Interval, Piece, RowTable, Sampled
 from exhume.model.segment import Origin
 from exhume.store import layout
 from exhume.store.files import DamagedFileError, remove_directory
@@ -128,7 +128,9 @@ def as_piece(segment: Segment) -> Piece:
         hints=Hints(own.node, own.kernel, own.architecture),
         clock=ClockKind.WALL,
         claim=None,
-        sampled=Sampled(rows, segment.tree().tree, segment.threads().threads, intervals),
+        sampled=Sampled(
+            RowTable.of(rows), segment.tree().tree, segment.threads().threads, intervals
+        ),
         blocks=tuple(block for field in segment.fields() for block in segment.blocks(field)),
         events=segment.events(),
     )

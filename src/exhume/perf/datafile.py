@@ -6,6 +6,7 @@ pipe: "PERFILE2" 16, then records; events and features come as records too
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -242,7 +243,10 @@ def _read(stream: BinaryIO, size: int) -> bytes:
 def _skip(stream: BinaryIO, size: int) -> None:
     """Forward, with a seek where the stream can."""
     if size > 0 and stream.seekable():
-        stream.seek(size, 1)
+        try:
+            stream.seek(size, os.SEEK_CUR)
+        except (OSError, OverflowError):  # a damaged offset, more than a file can have
+            stream.seek(0, os.SEEK_END)
         return
     while size > 0 and (part := stream.read(min(size, _SKIP_BYTES))):
         size -= len(part)

@@ -34,7 +34,12 @@ class Connection:
     def open(path: Path, *, is_bus: bool) -> Connection:
         """`is_bus` is False for a peer such as /run/systemd/private: nobody to say hello to."""
         blocking = import_module("jeepney.io.blocking")
-        sock: socket.socket = blocking.prep_socket(str(path), timeout=TIMEOUT_SECONDS)
+        try:
+            sock: socket.socket = blocking.prep_socket(str(path), timeout=TIMEOUT_SECONDS)
+        except OSError:
+            raise
+        except Exception as error:  # jeepney has no base class for a handshake gone wrong
+            raise DBusError(f"D-Bus handshake with {path} made no sense: {error!r}") from error
         sock.settimeout(TIMEOUT_SECONDS)
         connection = Connection(sock, import_module("jeepney").Parser())
         if is_bus:

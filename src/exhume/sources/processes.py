@@ -17,8 +17,8 @@ from exhume.sources import process_stat, schedstat
 from exhume.sources.process_stat import ProcessStat
 from exhume.sources.schedstat import SchedStat
 
-READS_PER_TICK = 100
-HOT_COUNT = 20
+READS_PER_TICK = 40
+HOT_COUNT = 10
 ROUND_NS = 5_000_000_000
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from exhume.perf.asof import Statement
 from exhume.perf.records import COMM_BYTES, Comms, Forks, KernelSymbol, Mappings
 from exhume.store.columns import Array, Columns
 
+NODE = ("",)
+"""The instances of a field that has one value for the whole node."""
+NODE_FIELDS = "node"
 TIME_UNIT_NS = 10_000
 """Times within a frame are 32-bit, in these units from the frame's start."""
 
@@ -135,12 +140,23 @@ def encode_tick(tick: Tick, known_instances: dict[str, tuple[str, ...]]) -> Colu
     _put(arrays, "fork", tick.forks, _FORK, tick.start_ns)
     _put(arrays, "exit", tick.exits, _FORK, tick.start_ns)
     _put(arrays, "map", tick.mappings, _MAPPING, tick.start_ns)
-    instances = {}
+    instances: dict[str, tuple[str, ...]] = {}
+    node_crc = 0
+    # Most fields have one value for the whole node: those share one array.
+    node = [reading for reading in tick.readings if reading.instances == NODE]
+    if node:
+        arrays["node"] = np.concatenate([reading.values for reading in node]).astype("<i8")
+        fields = tuple(reading.field for reading in node)
+        if known_instances.get(NODE_FIELDS) != fields:
+            known_instances[NODE_FIELDS] = instances[NODE_FIELDS] = fields
+        node_crc = _crc(fields)
     for reading in tick.readings:
+        if reading.instances == NODE:
+            continue
         arrays[f"read.{reading.field}"] = reading.values.astype("<i8")
         if known_instances.get(reading.field) != reading.instances:
             known_instances[reading.field] = instances[reading.field] = reading.instances
-    values: dict[str, Any] = {"epoch": tick.epoch, "stack_base": tick.stack_base}
+    values: dict[str, Any] = {"epoch": tick.epoch, "stack_base": tick.stack_base, "node": node_crc}
     if tick.files:
         values["files"] = [[file.hash, file.key, file.path] for file in tick.files]
     if tick.cgroup_names:
@@ -156,6 +172,11 @@ def encode_tick(tick: Tick, known_instances: dict[str, tuple[str, ...]]) -> Colu
     return Columns(arrays, values)
 
 
+@lru_cache(maxsize=64)
+def _crc(fields: tuple[str, ...]) -> int:
+    return zlib.crc32("\n".join(fields).encode())
+
+
 def decode_tick(
     columns: Columns, start_ns: int, end_ns: int, known_instances: dict[str, tuple[str, ...]]
 ) -> Tick:
@@ -163,10 +184,14 @@ def decode_tick(
     for name, instances in values.get("instances", {}).items():
         known_instances[name] = tuple(instances)
     readings = []
+    fields = known_instances.get(NODE_FIELDS, ())
+    node = columns.get("node", "<i8")
+    # Where the frame that named them was damaged, the numbers cannot be told apart.
+    if len(fields) == len(node) and _crc(fields) == values.get("node"):
+        readings += [Reading(one, NODE, node[i : i + 1]) for i, one in enumerate(fields)]
     for name, array in columns.arrays.items():
         field_id = name.removeprefix("read.")
         known = known_instances.get(field_id)
-        # Where the frame that named the instances was damaged, the numbers cannot be told apart.
         if name.startswith("read.") and known is not None and len(known) == len(array):
             readings.append(Reading(field_id, known, array))
     return Tick(

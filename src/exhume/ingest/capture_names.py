@@ -1,0 +1,119 @@
+"""The names behind one perf.data: threads, programs, the kernel and cgroups, as its records come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
+from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
+from exhume.model.arrays import I32, I64, U64, Bool
+from exhume.model.event import Event
+from exhume.model.sample import Threads
+from exhume.model.stack import StackTree
+from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
+from exhume.perf.births import exec_events, exit_events
+from exhume.perf.datachunk import Chunk, KernelMap
+from exhume.perf.datafeatures import Features
+from exhume.perf.dataorder import Epoch
+from exhume.perf.history import History, SideBand
+from exhume.perf.naming import Namer, RawSamples
+from exhume.perf.records import concat
+from exhume.perf.stack_names import MappedCode
+from exhume.perf.symbolize import FrameTable, Symbolizer
+from exhume.perf.symbols.kallsyms import BPF
+
+_MAX_KERNEL_MAPS = 1 << 16
+
+
+class CaptureNames:
+    def __init__(self, places: Places, features: Features) -> None:
+        """`features` may still grow: those of a pipe come as records."""
+        self._places = places
+        self._features = features
+        self._history = History()
+        self._files: dict[int, MappedCode] = {}
+        self._kernel_maps: list[KernelMap] = []
+        self._parents: list[Statement] = []
+        self._found: I64 = np.empty(0, np.int64)
+        self._cgroup_numbers: dict[int, int] = {}
+        self._cgroup_paths: list[str] = []
+        self._programs: ProgramSymbols | None = None
+        self._symbolizer: Symbolizer | None = None
+        self._namer: Namer | None = None
+        self.kernel = KernelNames(None, "")
+
+    def note(self, chunk: Chunk) -> None:
+        """What does not depend on the order of time."""
+        if self._programs is None:
+            is_local = is_recorded_here(self._places.host, self._features)
+            self._programs = program_symbols(self._places, is_local)
+        for hash_, identity in chunk.files.items():
+            if hash_ not in self._files:
+                self._files[hash_] = self._programs.code(identity, self._features.build_ids)
+        if len(self._kernel_maps) < _MAX_KERNEL_MAPS:
+            self._kernel_maps += chunk.kernel_maps
+        for id_, path in chunk.cgroups.items():
+            self._cgroup_numbers[id_] = len(self._cgroup_paths)
+            self._cgroup_paths.append(path)
+        if len(chunk.parents.time):
+            self._parents.append(chunk.parents)
+        if self._symbolizer is not None:
+            late = [(s.start, s.length, s.name, BPF) for s in chunk.kernel_symbols if not s.is_gone]
+            self._symbolizer.learn_kernel(late)
+
+    def learn(self, epoch: Epoch) -> list[Event]:
+        """Who was who from now on; what began and ended."""
+        side = SideBand(
+            comms=epoch.comms,
+            forks=epoch.forks,
+            exits=epoch.exits,
+            mappings=epoch.mappings,
+            parent_pid=concat(self._parents, NOTHING_SAID),
+            cgroup=NOTHING_SAID,
+            scanned=self._were_there(epoch),
+        )
+        self._parents = []
+        self._history.learn(side)
+        return [
+            *exec_events(self._history, epoch.comms),
+            *exit_events(self._history, epoch.exits),
+        ]
+
+    def _were_there(self, epoch: Epoch) -> Statement:
+        """Processes that perf found when it began: what it writes of them has the time 0."""
+        pids = np.unique(epoch.mappings.pid[epoch.mappings.time == 0]).astype(np.int64)
+        fresh = np.setdiff1d(pids, self._found)
+        self._found = np.union1d(self._found, fresh)
+        return Statement(np.zeros_like(fresh), fresh, np.zeros_like(fresh))
+
+    def forget(self, epoch: Epoch) -> None:
+        self._history.forget_dead(epoch.exits)
+
+    def name(self, raw: RawSamples) -> tuple[I64, I64]:
+        return self._ready().name(raw)
+
+    def is_idle(self, ip: U64, pid: I32) -> Bool:
+        self._ready()
+        return self.kernel.idle(ip, pid)
+
+    def _ready(self) -> Namer:
+        """The kernel's place is among the first records, so by now it is known."""
+        if self._namer is None:
+            self.kernel = kernel_names(self._places, self._features, self._kernel_maps)
+            programs = self._programs or program_symbols(self._places, False)
+            self._symbolizer = Symbolizer(FrameTable(), programs.find, self.kernel.table)
+            self._namer = Namer(self._history, self._symbolizer, self._files)
+        return self._namer
+
+    def cgroups(self, ids: I64) -> I64:
+        unique, which = np.unique(ids, return_inverse=True)
+        numbers = [self._cgroup_numbers.get(one, UNKNOWN) for one in unique.tolist()]
+        return np.array(numbers, np.int64)[which]
+
+    def finish(self) -> tuple[StackTree, I64, Threads]:
+        """The tree, each node's final number, and the threads."""
+        tree, renumbered, threads, cgroups = self._ready().finish()
+        paths = [self._cgroup_paths[n] if n >= 0 else "" for n in cgroups.tolist()]
+        return tree, renumbered, replace(threads, cgroup=tuple(paths))
