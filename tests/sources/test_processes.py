@@ -31,7 +31,7 @@ def test_the_busiest_processes_are_found_within_two_rounds(tmp_path: Path) -> No
             tree.process(pid, f"p{pid}", user=second * rate)
         found = reader.read()
         tree.clock.pass_seconds(1)
-    assert [process.stat.pid for process in found] == [170, 230, 7]
+    assert [process.stat.pid for process in found] == [7, 170, 230]
 
 
 def test_a_tick_reads_no_more_than_its_budget(
