@@ -23,7 +23,7 @@ DEV_STAMP := $(VENV)/.dev-ready
 PY_DIRS := $(foreach d,src tests bench lab,$(if $(shell find $d -name '*.py' -print -quit 2>/dev/null),$d))
 
 # Everything `make check` does, in this order. To add a check, write its target and name it here.
-CHECKS := check-lint check-format check-types
+CHECKS := check-lint check-format check-types check-generated check-imports
 
 # A bench is a module of bench/ whose name has no leading underscore; it runs as python -m bench.NAME.
 BENCHES ?= $(filter-out _%,$(basename $(notdir $(wildcard bench/*.py))))
@@ -51,7 +51,7 @@ setup-dev: $(DEV_STAMP) ## setup, and what check, test and bench need
 	@:
 
 .PHONY: check
-check: $(CHECKS) ## lint, format, types
+check: $(CHECKS) ## lint, format, types, generated files, import directions
 
 .PHONY: test
 test: setup-dev check ## check, then every test; ARGS="-k store" chooses
@@ -71,6 +71,10 @@ format: setup-dev ## rewrite the sources as check-lint and check-format want the
 	$(BIN)/ruff check --fix $(PY_DIRS)
 	$(BIN)/ruff format $(PY_DIRS)
 
+.PHONY: generate
+generate: setup-dev ## write anew what is made from the code: docs/commands.md, fields.md, schema/
+	@for module in $(GENERATORS); do $(BIN)/python -m $$module; done
+
 .PHONY: lock
 lock: setup-dev ## renew both lock files from pyproject.toml; ARGS=--upgrade takes new versions
 	$(call compile-lock,requirements.lock,--extra build)
@@ -84,7 +88,7 @@ clean: ## remove .venv, caches and everything built
 
 # --- the single checks -----------------------------------------------------------------------
 
-.PHONY: check-lint check-format check-types
+.PHONY: check-lint check-format check-types check-generated check-imports
 check-lint: setup-dev
 	$(BIN)/ruff check $(PY_DIRS)
 
@@ -93,6 +97,14 @@ check-format: setup-dev
 
 check-types: setup-dev
 	$(BIN)/mypy $(PY_DIRS)
+
+# Docs and schemas that are made from the code; the same modules without --check write them anew.
+GENERATORS := exhume.cli.schemas exhume.cli.reference exhume.cli.fields_doc
+check-generated: setup-dev
+	@for module in $(GENERATORS); do $(BIN)/python -m $$module --check; done
+
+check-imports: setup-dev
+	$(BIN)/pytest -q tests/test_architecture.py
 
 # --- how .venv comes about -------------------------------------------------------------------
 

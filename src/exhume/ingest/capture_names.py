@@ -1,4 +1,4 @@
-"""The names behind one perf.data: threads, programs, the kernel and cgroups, as its records come."""
+"""The names behind one perf.data: threads, programs, the kernel, cgroups, as its records come."""
 
 from __future__ import annotations
 

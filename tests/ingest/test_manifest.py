@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from exhume.ingest.clocks import Anchor
+from exhume.ingest.inputs import expand
+from exhume.ingest.manifest import Finished, Manifest
+from exhume.ingest.piece import Claim, ClockKind, Trust
+from exhume.ingest.report import InputReport
+from exhume.model.window import Window
+from tests.ingest.made import write
+
+
+def finished(path: Path, id_: str) -> Finished:
+    report = InputReport(
+        str(path), "perf.data", "imported", 5, 4, 2, Window(1, 2), "measured", ("n",), ("p",)
+    )
+    anchor = Anchor("node", ClockKind.KERNEL_LOG, Claim(5, Trust.MEASURED, "measured"))
+    return Finished(id_, str(path.resolve()), 3, 4, "node", report, anchor, (1, (1 << 64) - 1))
+
+
+def test_what_was_finished_is_known_the_next_time(tmp_path: Path) -> None:
+    write(tmp_path / "a", "one")
+    ((one,), _) = expand([str(tmp_path / "a")], tmp_path / "out")
+    made = finished(one.path, one.id)
+    Manifest(tmp_path).add(made)
+    again = Manifest(tmp_path)
+    assert again.of(one) == made
+    assert not again.was_other(one)
+    write(tmp_path / "a", "one and more")
+    ((grown,), _) = expand([str(tmp_path / "a")], tmp_path / "out")
+    assert again.of(grown) is None
+    assert again.was_other(grown)
+
+
+def test_a_line_that_a_crash_cut_off_is_not_there(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.add(finished(tmp_path / "a", "a" * 16))
+    manifest.add(finished(tmp_path / "b", "b" * 16))
+    path = next(tmp_path.glob("manifest*"))
+    path.write_bytes(path.read_bytes()[:-20])
+    assert [one.id for one in Manifest(tmp_path).all()] == ["a" * 16]
+    path.write_bytes(b"\xff\x00 nonsense\n[1]\n{}\n" + path.read_bytes())
+    assert [one.id for one in Manifest(tmp_path).all()] == ["a" * 16]

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from exhume.ingest import spill
+from exhume.ingest.piece import (
+    ROW,
+    Claim,
+    ClockKind,
+    Facts,
+    Hints,
+    Interval,
+    Piece,
+    RowTable,
+    Sampled,
+    Trust,
+)
+from exhume.model.event import Event
+from exhume.model.sample import Threads
+from exhume.model.series import Block
+from exhume.model.stack import Frame, FrameKind, StackTree
+
+
+def piece() -> Piece:
+    rows = np.zeros(3, ROW)
+    rows["time"] = [1, 2, 700 * 10**9]
+    tree = StackTree(
+        np.array([-1, 0], np.int32),
+        np.array([0, 1], np.int32),
+        np.array([0, 1], np.uint8),
+        (Frame("", "", FrameKind.PROCESS), Frame("a\n\udc80".encode("utf-8", "replace").decode(), "b", FrameKind.USER)),
+    )  # fmt: skip
+    one = np.array([7], np.int32)
+    return Piece(
+        hints=Hints("node", "5.4", "x86_64", 2, "perf record"),
+        clock=ClockKind.KERNEL_LOG,
+        claim=Claim(5, Trust.FILE_NAME, "by its name"),
+        sampled=Sampled(
+            RowTable.of(rows),
+            tree,
+            Threads(one, one, one, ("comm",), ("/cgroup",)),
+            (Interval(1, 9, "cpu-clock", 97.0),),
+            np.array([3, 1 << 63], np.uint64),
+        ),
+        blocks=(Block("cpu.user", ("0", "1"), np.array([4]), np.array([[5, 6]])),),
+        events=(Event(3, "exec", "x", "text", 1, 2, 3, {"a": 1.5}), Event(4, "exit", "y")),
+        facts=Facts(9, 1, {"cycles": 2}, (0, 1), 0.5, ("note",), ("problem",)),
+    )
+
+
+def test_a_piece_reads_back_as_it_was(tmp_path: Path) -> None:
+    made = piece()
+    spill.save(tmp_path, 0, made)
+    (found,) = spill.load_all(tmp_path)
+    assert (found.hints, found.clock, found.claim) == (made.hints, made.clock, made.claim)
+    assert (found.events, found.facts) == (made.events, made.facts)
+    assert [
+        (b.field, b.instances, b.tick_ns.tolist(), b.values.tolist()) for b in found.blocks
+    ] == [("cpu.user", ("0", "1"), [4], [[5, 6]])]
+    assert found.sampled is not None
+    assert made.sampled is not None
+    assert found.sampled.tree.frames == made.sampled.tree.frames
+    assert found.sampled.tree.parent.tolist() == [-1, 0]
+    assert found.sampled.threads.comm == ("comm",)
+    assert found.sampled.intervals == made.sampled.intervals
+    assert found.sampled.sketch.tolist() == [3, 1 << 63]
+    assert {s: r["time"].tolist() for s, r in found.sampled.rows.slots.items()} == {
+        0: [1, 2], 1: [700 * 10**9],
+    }  # fmt: skip
+    assert found.span_ns() == (1, 9)
+
+
+def test_a_piece_that_only_tells_of_a_clock_reads_back(tmp_path: Path) -> None:
+    spill.save(tmp_path, 0, Piece(Hints(), ClockKind.WALL, None))
+    (found,) = spill.load_all(tmp_path)
+    assert found == Piece(Hints(), ClockKind.WALL, None)
+    assert found.span_ns() is None
