@@ -16,7 +16,7 @@ def finished(path: Path, id_: str) -> Finished:
         str(path), "perf.data", "imported", 5, 4, 2, Window(1, 2), "measured", ("n",), ("p",)
     )
     anchor = Anchor("node", ClockKind.KERNEL_LOG, Claim(5, Trust.MEASURED, "measured"))
-    return Finished(id_, str(path.resolve()), 3, 4, "node", report, anchor, (1, (1 << 64) - 1))
+    return Finished(id_, str(path.resolve()), 3, 4, "node", "", report, anchor, (1, (1 << 64) - 1))
 
 
 def test_what_was_finished_is_known_the_next_time(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def piece() -> Piece:
         np.array([-1, 0], np.int32),
         np.array([0, 1], np.int32),
         np.array([0, 1], np.uint8),
-        (Frame("", "", FrameKind.PROCESS), Frame("a\n\udc80".encode("utf-8", "replace").decode(), "b", FrameKind.USER)),
-    )  # fmt: skip
+        (Frame("", "", FrameKind.PROCESS), Frame("a\n\x00\u00e9", "b", FrameKind.USER)),
+    )
     one = np.array([7], np.int32)
     return Piece(
         hints=Hints("node", "5.4", "x86_64", 2, "perf record"),

@@ -126,6 +126,14 @@ def test_comments_carriage_returns_and_odd_lines_cost_nothing_else() -> None:
     assert str(text.index("nonsense")) in reader.first_odd
 
 
+def test_a_command_of_several_lines_is_part_of_the_header() -> None:
+    head = "# ========\n# hostname : x\n# cmdline : sh -c \nfoo 1 2.0: cycles:\n# arch : y\n"
+    rows, reader = read(f"{head}# ========\n#\na 1 1.0: cycles:\n{STACK}\n")
+    assert [row.comm for row in rows] == ["a"]
+    assert (reader.header.hostname, reader.header.architecture) == ("x", "y")
+    assert reader.odd_lines == 0
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "# only comments\n", "hello 12\n", "a\tb\n"])
 def test_text_without_samples_has_none(text: str) -> None:
     assert read(text)[0] == []

@@ -31,6 +31,8 @@ class Finished:
     size_bytes: int
     modified_ns: int
     node: str
+    folder: str | None
+    """Of its recording, below that of the import; None where it has no content."""
     report: InputReport
     anchor: Anchor | None
     """What it said about a clock."""

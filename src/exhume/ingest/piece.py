@@ -150,9 +150,15 @@ class Piece:
     events: tuple[Event, ...] = ()
     facts: Facts = field(default_factory=Facts)
 
+    def sampled_ns(self) -> tuple[int, int] | None:
+        """From when to when samples were taken."""
+        found = self.sampled.intervals if self.sampled else ()
+        return (min(i.start_ns for i in found), max(i.end_ns for i in found)) if found else None
+
     def span_ns(self) -> tuple[int, int] | None:
         """First and last instant of its clock that it says anything about."""
-        found = [(i.start_ns, i.end_ns) for i in self.sampled.intervals] if self.sampled else []
+        sampled = self.sampled_ns()
+        found = [sampled] if sampled else []
         found += [
             (int(b.tick_ns.min()), int(b.tick_ns.max())) for b in self.blocks if len(b.tick_ns)
         ]

@@ -41,7 +41,9 @@ class Placing:
         """`hosts`: the machines the inputs come from, as far as that showed at once."""
         self._into = into
         self._node = node
-        self._hosts = hosts
+        self._folders = {f.node: f.folder for f in manifest.all() if f.folder is not None}
+        """Of each node below `into`; empty for `into` itself."""
+        self._hosts = hosts | (self._folders.keys() - {NAMELESS})
         self._anchors: list[Anchor] = [f.anchor for f in manifest.all() if f.anchor]
         self._samples = [
             (f.node, np.array(f.sketch, np.uint64), f.path) for f in manifest.all() if f.sketch
@@ -82,8 +84,7 @@ class Placing:
 
     def _node_of(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
         said = next((piece.hints.node for piece in pieces if piece.hints.node), "")
-        only = next(iter(self._hosts)) if len(self._hosts) == 1 else ""
-        return self._node or said or name_host(task.input.path.name) or only or NAMELESS
+        return self._node or said or name_host(task.input.path.name) or self._only or NAMELESS
 
     def _same_samples(self, node: str, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
         """The input that has these samples already; empty where none has."""
@@ -101,9 +102,9 @@ class Placing:
     ) -> InputReport:
         facts = [piece.facts for piece, _ in settled]
         spans = [
-            (piece.span_ns[0] + claim.offset_ns, piece.span_ns[1] + claim.offset_ns)
+            (span[0] + claim.offset_ns, span[1] + claim.offset_ns)
             for piece, claim in settled
-            if piece.span_ns is not None and claim is not None
+            if (span := piece.sampled_ns or piece.span_ns) is not None and claim is not None
         ]
         notes = [note for fact in facts for note in fact.notes]
         if same:
@@ -127,10 +128,16 @@ class Placing:
 
     def root(self, node: str) -> Path:
         """A recording is of one node: several get a directory each."""
-        main = self._node or (next(iter(self._hosts)) if len(self._hosts) == 1 else "")
-        if node == main or (not self._hosts and node == NAMELESS):
-            return self._into
-        return self._into / (re.sub(r"[^\w.-]", "_", node).lstrip(".")[:64] or NAMELESS)
+        if node not in self._folders:
+            is_only = node == (self._node or self._only) or not self._hosts
+            is_free = "" not in self._folders.values()
+            own = re.sub(r"[^\w.-]", "_", node).lstrip(".")[:64] or NAMELESS
+            self._folders[node] = "" if is_only and is_free else own
+        return self._into / self._folders[node]
+
+    @property
+    def _only(self) -> str:
+        return next(iter(self._hosts)) if len(self._hosts) == 1 else ""
 
     def merges(self, ready: Sequence[PlacedInput]) -> list[MergeTask]:
         parts: dict[tuple[str, int], list[Part]] = {}
@@ -176,7 +183,7 @@ class Placing:
         source = one.task.input
         return Finished(
             source.id, str(source.path.resolve()), source.size_bytes, source.modified_ns, one.node,
-            one.report, anchor, sketch,
+            self._folders.get(one.node), one.report, anchor, sketch,
         )  # fmt: skip
 
     def recordings(self) -> tuple[RecordingReport, ...]:

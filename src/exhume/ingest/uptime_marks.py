@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-import numpy as np
+from statistics import median_low
 
 from exhume.ingest.context import Context
 from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece, Trust
@@ -37,7 +36,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     claim = None
     if offsets:
         how = f"by {len(offsets)} readings of wall time and uptime in {source.path.name}"
-        claim = Claim(int(np.median(offsets)), Trust.UPTIME, how)
+        claim = Claim(median_low(offsets), Trust.UPTIME, how)
     note = "only its marks of the time were read"
     yield Piece(Hints(), ClockKind.KERNEL_LOG, claim, facts=Facts(notes=(note,)))
 

@@ -51,6 +51,8 @@ class PieceSummary:
     clock: ClockKind
     claim: Claim | None
     span_ns: tuple[int, int] | None
+    sampled_ns: tuple[int, int] | None
+    """Part of the span: from when to when samples were taken."""
     rows: int
     sketch: tuple[int, ...]
     facts: Facts
@@ -123,6 +125,7 @@ def _summary(number: int, piece: Piece) -> PieceSummary:
     sampled = piece.sampled
     return PieceSummary(
         number, piece.hints, piece.clock, piece.claim, piece.span_ns(),
+        piece.sampled_ns(),
         0 if sampled is None else len(sampled.rows),
         () if sampled is None else tuple(sampled.sketch.tolist()),
         piece.facts,

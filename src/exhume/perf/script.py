@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from exhume.errors import ParseError
 from exhume.perf import script_header
-from exhume.perf.script_header import ScriptHeader
+from exhume.perf.script_header import MAX_HEADER_BYTES, ScriptHeader
 from exhume.perf.script_scan import Scanned, Scanner
 
 BLOCK_BYTES = 4 << 20
@@ -17,6 +17,7 @@ MAX_SAMPLE_BYTES = 64 << 20
 MAX_STACKS = 1 << 19
 """Distinct stacks remembered; then their numbering starts anew, so that memory stays bounded."""
 _SHOWN_BYTES = 60
+_MARK = b"# ========\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +36,19 @@ class ScriptReader:
         self._stream = stream
         self._path = path
         self._first = _read_full(stream, BLOCK_BYTES)
-        self.header: ScriptHeader = script_header.parse(_comments(self._first))
+        self._is_all = len(self._first) < BLOCK_BYTES
+        self._header_bytes = _header_bytes(self._first)
+        self.header: ScriptHeader = script_header.parse(self._first[: self._header_bytes])
         self.odd_lines = 0
         self.first_odd = ""
         """Where and what the first line is that belongs to no sample."""
 
     def blocks(self) -> Iterator[ScriptBlock]:
         scanner = Scanner()
-        text, at_end, offset = self._first, len(self._first) < BLOCK_BYTES, 0
+        text, at_end, offset = self._first[self._header_bytes :], self._is_all, self._header_bytes
         self._first = b""
         is_fresh = True
-        while text:
+        while text or not at_end:
             found = scanner.read(text, at_end)
             self._note_odd(found, text, offset)
             if len(found):
@@ -75,15 +78,22 @@ class ScriptReader:
         self.odd_lines += found.odd
 
 
-def _comments(text: bytes) -> bytes:
-    """The comment lines at the start."""
+def _header_bytes(text: bytes) -> int:
+    """How long the header is: comment lines, or all between two of its marks.
+
+    A command that was recorded may have newlines in it, and then its line is no comment to its end.
+    """
+    if text.startswith(_MARK):
+        end = text.find(b"\n" + _MARK, 0, MAX_HEADER_BYTES)
+        if end >= 0:
+            return end + 1 + len(_MARK)
     at = 0
     while text[at : at + 1] in (b"#", b"\n"):
         following = text.find(b"\n", at)
         if following < 0:
-            return text
+            return len(text)
         at = following + 1
-    return text[:at]
+    return at
 
 
 def _read_full(stream: BinaryIO, size: int) -> bytes:

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from exhume.cli import main as cli
+from exhume.cli.schemas import schemas
+from tests.ingest import made
+from tests.ingest.made import write
+
+
+def run(*words: str) -> int:
+    return cli.main(["import", *words])
+
+
+def test_an_import_says_what_became_of_each_file_and_what_to_ask_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "perf-node-1-20261115-201517-1s.data", made.capture(1.0).file())
+    symbols = write(tmp_path / "kallsyms", made.KALLSYMS)
+    out = tmp_path / "out"
+    assert run(path, symbols, "--into", str(out), "--utc") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "imported perf.data 200 100 2 1 s" in shown
+    assert "by the time in its name, taken as UTC" in shown
+    assert "node-1 · 2026-11-15 20:15:17" in shown or "node-1 · 20:15:17" in shown
+    assert f"exhume top --data {out} --at 2026-11-15T20:15:17+00:00 --for 2s" in shown
+    asked = ["top", "--data", str(out), "--at", "2026-11-15T20:15:17+00:00", "--for", "1s"]
+    assert cli.main(asked) == 0
+    assert "worker" in capsys.readouterr().out
+
+
+def test_the_answer_as_json_fits_its_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "a.txt", made.script(0.5))
+    bad = write(tmp_path / "\x1b[31mbad", "hello\n")
+    assert run(path, bad, "--into", str(tmp_path / "out"), "--offset", "1e9", "--json") == 1
+    written = capsys.readouterr().out
+    assert written.isascii()
+    answer = json.loads(written)
+    schema = json.loads(schemas()["docs/schema/import.json"])
+    assert list(Draft202012Validator(schema).iter_errors(answer)) == []
+    assert [one["state"] for one in answer["inputs"]] == ["failed", "imported"]
+    assert answer["inputs"][1]["window"]["start"] == pytest.approx(1e9 + 5)
+
+
+def test_some_that_fail_are_1_and_none_that_works_is_65(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = write(tmp_path / "good.txt", made.script(0.2))
+    bad = write(tmp_path / "bad.txt", "hello\n")
+    assert run(good, bad, "--into", str(tmp_path / "a")) == 1
+    assert "expected perf.data, text of perf script" in " ".join(capsys.readouterr().out.split())
+    assert run(bad, "--into", str(tmp_path / "b")) == 65
+    assert run(good, "--into", str(tmp_path / "a")) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["x", "--offset", "soon"], ["x", "--offset", "inf"], ["x", "--jobs", "0"],
+     ["x", "--symfs", "/nowhere/at/all"]],
+)  # fmt: skip
+def test_what_makes_no_sense_is_a_usage_error(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*words, *(["--into", str(tmp_path / "out")] if words else [])) == 64
+    assert "exhume:" in capsys.readouterr().err
+
+
+def test_names_of_files_and_nodes_cannot_write_to_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[31m"
+    path = write(tmp_path / f"{hostile}.txt", made.script(0.2, host=hostile))
+    assert run(path, "--into", str(tmp_path / "out")) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b]" not in shown
+    assert "\x07" not in shown
+
+
+def test_the_pieces_of_a_night_are_one_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for i in range(50):
+        write(tmp_path / "in" / f"{i:02}.txt", made.script(0.1, start_ns=i * 10**9))
+    assert run(str(tmp_path / "in"), "--into", str(tmp_path / "out"), "--offset", "1e9") == 0
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = [line for line in lines if line.startswith("imported")]
+    assert "1,000" in row
+    assert "and 49 more" in row

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import exhume.ingest.importing as importing
+import exhume.ingest.work as work
+from exhume.errors import ExhumeError
+from exhume.host import Host
+from exhume.ingest.recognise import EXPECTED
+from exhume.model.answers import Filter
+from exhume.model.window import Window
+from exhume.store import queries
+from exhume.store.recording import Recording
+from exhume.store.writer import write_segment
+from tests.ingest import made
+from tests.ingest.made import NS, by_name, do_import, segments, stacks, total, write
+
+# 2026-11-15 20:15:17 UTC
+NAMED = "perf-node-1-20261115-201517-{}s.data"
+STARTED_NS = 1794773717 * NS
+
+
+def test_a_capture_becomes_a_recording_that_can_be_asked(tmp_path: Path) -> None:
+    path = write(tmp_path / NAMED.format(2), made.capture(2.0).file())
+    symbols = write(tmp_path / "kallsyms", made.KALLSYMS)
+    report = do_import(tmp_path / "out", path, symbols)
+    one = by_name(report)[NAMED.format(2)]
+    assert (one.state, one.format, one.samples, one.kept, one.cores) == (
+        "imported", "perf.data", 400, 200, 2,
+    )  # fmt: skip
+    assert one.window == Window(STARTED_NS, STARTED_NS + 2 * NS + 1)
+    assert "its name" in one.clock
+    assert by_name(report)["kallsyms"].state == "names"
+    (recording,) = report.recordings
+    assert (recording.node, recording.path) == ("node-1", str(tmp_path / "out"))
+    top = queries.top(
+        Recording.open(tmp_path / "out"), Window(STARTED_NS, STARTED_NS + NS), Filter(cores=(0,))
+    )
+    assert (top.processes[0].comm, top.processes[0].samples) == ("worker", 100)
+    assert top.processes[0].percent_of_one_core == pytest.approx(100)
+    assert top.processes[0].system_percent_of_one_core == pytest.approx(100)
+    assert "memcg_numa_stat_show" in {frame.frame.name for frame in top.frames}
+
+
+def test_pieces_of_a_night_are_one_recording_of_ten_minutes_each(tmp_path: Path) -> None:
+    boot = 1794773000 * NS
+    for i in range(6):  # every four minutes one of a second
+        start = 100 * NS + i * 240 * NS
+        name = time.strftime("%Y%m%d-%H%M%S", time.gmtime((boot + start) // NS))
+        write(
+            tmp_path / "in" / f"perf-node-1-{name}-1s.data",
+            made.capture(1.0, start_ns=start).file(),
+        )
+    report = do_import(tmp_path / "out", str(tmp_path / "in"))
+    assert [one.state for one in report.inputs] == ["imported"] * 6
+    assert total(tmp_path / "out") == 6 * 200
+    found = segments(tmp_path / "out")
+    assert len(found) == 3
+    assert all(segment.window.seconds < 600 for segment in found)
+    # Between the pieces nothing was sampled, and that is told.
+    assert [stretch.event for stretch in found[0].stretches][:2] == ["cpu-clock", "none"]
+    top = queries.top(Recording.open(tmp_path / "out"), found[0].window)
+    assert top.seconds_recorded == pytest.approx(len(found[0].stretches) // 2 + 1, abs=0.1)
+
+
+def test_perf_data_and_its_text_count_once(tmp_path: Path) -> None:
+    data = write(tmp_path / "perf.data", made.capture(2.0).file())
+    text = write(tmp_path / "out.txt", made.script(2.0, host="node-1"))
+    symbols = write(tmp_path / "kallsyms", made.KALLSYMS)
+    report = by_name(do_import(tmp_path / "a", data, text, symbols))
+    # The text has names for all frames, the data only for the kernel's.
+    assert {name: one.state for name, one in report.items()} == {
+        "perf.data": "same", "out.txt": "imported", "kallsyms": "names",
+    }  # fmt: skip
+    assert total(tmp_path / "a") == 200
+    assert "count once" in report["perf.data"].notes[0]
+    later = by_name(do_import(tmp_path / "a", write(tmp_path / "copy.txt", made.script(2.0))))
+    assert later["copy.txt"].state == "same"
+    assert total(tmp_path / "a") == 200
+
+
+def test_a_second_import_adds_to_the_same_ten_minutes(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.txt", made.script(1.0, start_ns=5 * NS))
+    second = write(tmp_path / "b.txt", made.script(1.0, start_ns=20 * NS))
+    out = tmp_path / "out"
+    do_import(out, first, offset_ns=STARTED_NS)
+    assert (len(segments(out)), total(out)) == (1, 100)
+    do_import(out, second, offset_ns=STARTED_NS)
+    assert (len(segments(out)), total(out)) == (1, 200)
+    assert set(stacks(out)) == {("worker", "main", "do_syscall_64", "memcg_numa_stat_show")}
+    known = do_import(out, first, second, offset_ns=STARTED_NS)
+    assert [one.state for one in known.inputs] == ["known", "known"]
+    assert known.inputs[0].samples == 200
+    assert total(out) == 200
+
+
+def test_a_file_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
+    good = write(tmp_path / "good.txt", made.script(0.5))
+    swapped = write(tmp_path / "swapped.data", b"2ELIFREP" + bytes(200))
+    other = write(tmp_path / "letter.txt", "Dear Sir,\n")
+    empty = write(tmp_path / "empty", b"")
+    report = by_name(do_import(tmp_path / "out", good, swapped, other, empty, str(tmp_path / "no")))
+    assert {name: one.state for name, one in report.items()} == {
+        "good.txt": "imported", "swapped.data": "failed", "letter.txt": "failed",
+        "empty": "failed", "no": "failed",
+    }  # fmt: skip
+    assert "byte order" in report["swapped.data"].problems[0]
+    assert report["letter.txt"].problems[0] == f"{other}, offset 0: expected {EXPECTED}"
+    assert report["empty"].problems == (f"{empty} is empty",)
+    assert report["no"].problems == (f"{tmp_path / 'no'}: no such file",)
+    assert total(tmp_path / "out") == 50
+
+
+def test_what_only_lies_in_a_folder_is_passed_over(tmp_path: Path) -> None:
+    write(tmp_path / "in" / "README.md", "# Hello\n")
+    write(tmp_path / "in" / "out.txt.gz", gzip.compress(made.script(0.5).encode()))
+    report = by_name(do_import(tmp_path / "out", str(tmp_path / "in")))
+    assert (report["README.md"].state, report["out.txt.gz"].state) == ("skipped", "imported")
+
+
+def test_inputs_of_several_nodes_become_a_recording_each(tmp_path: Path) -> None:
+    for node in ("a", "b/../c"):
+        write(tmp_path / f"{node[0]}.txt", made.script(0.5, host=node))
+    write(tmp_path / "nameless.txt", made.script(0.5, start_ns=900 * NS))
+    report = do_import(tmp_path / "out", *map(str, tmp_path.glob("*.txt")))
+    assert {one.node: Path(one.path).name for one in report.recordings} == {
+        "a": "a", "b/../c": "b_.._c", "imported": "imported",
+    }  # fmt: skip
+    assert total(tmp_path / "out" / "a") == 50
+    named = do_import(tmp_path / "named", *map(str, tmp_path.glob("[ab].txt")), node="all")
+    assert [(one.node, one.path) for one in named.recordings] == [("all", str(tmp_path / "named"))]
+
+
+def test_marks_of_uptime_place_a_capture_better_than_its_name(tmp_path: Path) -> None:
+    data = write(tmp_path / NAMED.format(1), made.capture(1.0, start_ns=7 * NS).file())
+    marks = write(tmp_path / "z.log", "### 1794773717.630 x uptime=5.630\n")
+    one = by_name(do_import(tmp_path / "out", data, marks))[NAMED.format(1)]
+    assert one.window is not None
+    assert one.window.start_ns == 1794773719 * NS
+    assert "uptime in z.log" in one.clock
+
+
+def test_a_file_that_changed_since_is_not_imported_twice(tmp_path: Path) -> None:
+    path = write(tmp_path / "perf.txt", made.script(0.5))
+    do_import(tmp_path / "out", path)
+    write(tmp_path / "perf.txt", made.script(1.0))
+    (one,) = do_import(tmp_path / "out", path).inputs
+    assert one.state == "failed"
+    assert "changed since" in one.problems[0]
+    assert total(tmp_path / "out") == 50
+
+
+def test_an_import_in_several_processes_gives_the_same(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path / f"{i}.txt", made.script(0.5, start_ns=(5 + 60 * i) * NS)) for i in range(5)
+    ]
+    bad = write(tmp_path / "bad.data", b"2ELIFREP" + bytes(200))
+    seen: list[tuple[int, int]] = []
+    options = importing.Options((*files, bad), tmp_path / "out", offset_ns=STARTED_NS, jobs=2)
+    report = importing.run(options, Host(), lambda done, all_: seen.append((done, all_)))
+    assert [one.state for one in report.inputs] == ["imported"] * 5 + ["failed"]
+    assert total(tmp_path / "out") == 250
+    do_import(tmp_path / "alone", *files, offset_ns=STARTED_NS)
+    assert stacks(tmp_path / "out") == stacks(tmp_path / "alone")
+    assert 0 < seen[-1][0] <= seen[-1][1]
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it."""
+
+
+@pytest.mark.parametrize("merges", [0, 1, 2, 3])
+def test_killed_while_it_merges_it_goes_on_and_counts_nothing_twice(
+    merges: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "MERGE_EVERY", 2)
+    # Each but the last reaches over the border of ten minutes.
+    starts = [590 * NS, 595 * NS, 1195 * NS, 1210 * NS]
+    files = [
+        write(tmp_path / f"{i}.txt", made.script(10.0, start_ns=start))
+        for i, start in enumerate(starts)
+    ]
+    offset = STARTED_NS // (600 * NS) * 600 * NS
+    real, left = write_segment, merges
+
+    def dying(*arguments: object) -> Path:
+        nonlocal left
+        if left == 0:
+            raise Killed
+        left -= 1
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(work, "write_segment", dying)
+    out = tmp_path / "out"
+    with pytest.raises(Killed):
+        do_import(out, *files, offset_ns=offset)
+    if merges:
+        Recording.open(out)  # what is there is sound
+    monkeypatch.setattr(work, "write_segment", real)
+    report = do_import(out, *files, offset_ns=offset)
+    assert {one.state for one in report.inputs} <= {"imported", "known"}
+    assert total(out) == 4 * 1000
+    do_import(tmp_path / "once", *files, offset_ns=offset)
+    assert stacks(out) == stacks(tmp_path / "once")
+    assert [s.window for s in segments(out)] == [s.window for s in segments(tmp_path / "once")]
+    assert sorted(p.name for p in (out / "import").iterdir()) == ["lock", "manifest.jsonl"]
+
+
+def test_killed_between_a_segment_and_the_removal_of_the_old_one_it_heals(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.txt", made.script(1.0, start_ns=20 * NS))
+    second = write(tmp_path / "b.txt", made.script(1.0, start_ns=5 * NS))
+    third = write(tmp_path / "c.txt", made.script(1.0, start_ns=40 * NS))
+    out = tmp_path / "out"
+    do_import(out, first, offset_ns=STARTED_NS)
+    (old,) = (out / "segments").iterdir()
+    kept = tmp_path / "kept"
+    shutil.copytree(old, kept)
+    do_import(out, second, offset_ns=STARTED_NS)
+    shutil.copytree(kept, old)  # as if it had not come to removing it
+    assert total(out) == 300
+    do_import(out, third, offset_ns=STARTED_NS)
+    assert total(out) == 300
+    assert len(segments(out)) == 1
+
+
+def test_a_killed_import_leaves_a_recording_and_goes_on(tmp_path: Path) -> None:
+    files = [
+        write(tmp_path / "in" / f"{i:02}.txt", made.script(2.0, start_ns=(5 + 60 * i) * NS))
+        for i in range(40)
+    ]
+    out = tmp_path / "out"
+    code = (
+        "import sys; from exhume.cli.main import main; "
+        f"sys.exit(main(['import', {str(tmp_path / 'in')!r}, '--into', {str(out)!r}, "
+        f"'--offset', '{STARTED_NS // NS}', '--jobs', '2']))"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while child.poll() is None and time.monotonic() < deadline:
+        if any((out / "segments").glob("2*")):
+            os.killpg(child.pid, signal.SIGKILL)
+            break
+        time.sleep(0.01)
+    child.wait(timeout=60)
+    assert Recording.open(out).spans()
+    report = do_import(out, *files, offset_ns=STARTED_NS)
+    assert {one.state for one in report.inputs} <= {"imported", "known"}
+    assert total(out) == 40 * 200
+
+
+def test_two_imports_into_one_place_do_not_mix(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", made.script(0.1))
+    with (
+        importing._alone(tmp_path / "out", tmp_path / "out" / "import"),
+        pytest.raises(ExhumeError, match="going on"),
+    ):
+        do_import(tmp_path / "out", path)
+
+
+def test_a_bug_in_a_reader_costs_only_its_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> object:
+        raise RuntimeError("oops")
+
+    files = [
+        write(tmp_path / f"{i}.txt", made.script(0.1, start_ns=(5 + i) * NS)) for i in range(2)
+    ]
+    real = work.read_input
+    monkeypatch.setattr(
+        importing,
+        "read_input",
+        lambda task: fails() if task.input.path.name == "0.txt" else real(task),
+    )
+    report = by_name(do_import(tmp_path / "out", *files))
+    assert report["0.txt"].state == "failed"
+    assert "internal error: RuntimeError: oops" in report["0.txt"].problems[0]
+    assert report["1.txt"].state == "imported"
