@@ -20,10 +20,11 @@ _BEFORE_TIME = (SampleType.IDENTIFIER, SampleType.IP, SampleType.TID)
 _HEADER_DATA_SIZE_AT = 48
 
 
-def repeated(path: Path, out: Path, times: int, gap_ns: int = 1_000_000) -> None:
+def repeated(path: Path, out: Path, times: int, gap_ns: int = 1_000_000, *, first: int = 0) -> None:
     """The same records again and again, each time later: what perf would have gone on to record.
 
-    Of a file of `perf record` with one layout for all its events and a sample_id trailer.
+    `first`: how often they came before. Of a file of `perf record` with one layout for all its
+    events and a sample_id trailer.
     """
     raw = path.read_bytes()
     data_at, data_size = struct.unpack_from("<QQ", raw, _HEADER_DATA_SIZE_AT - 8)
@@ -35,8 +36,8 @@ def repeated(path: Path, out: Path, times: int, gap_ns: int = 1_000_000) -> None
     times_ns = np.ascontiguousarray(again[cells]).view(np.uint64).reshape(-1)
     step = int(times_ns.max() - times_ns.min()) + gap_ns
     with open(out, "wb") as file:
-        file.write(raw[: data_at + data_size])
-        for number in range(1, times):
+        file.write(raw[:data_at] + (data if not first else _recorded_before(data, sample_type)))
+        for number in range(max(1, first), first + times):
             copy = again.copy()
             moved = times_ns + np.uint64(number * step)
             copy[cells] = moved[:, None].view(np.uint8).reshape(-1, 8)
@@ -62,6 +63,16 @@ def _recorded_later(data: bytes, sample_type: int) -> bytes:
         places = _places_of(at, kind, size, sample_type)
         is_new = any(data[place : place + 8] != bytes(8) for place in places)
         if is_new or kind == UserRecord.FINISHED_ROUND:
+            kept.append(data[at : at + size])
+    return b"".join(kept)
+
+
+def _recorded_before(data: bytes, sample_type: int) -> bytes:
+    """What perf writes once, at the start: what was there already."""
+    kept = []
+    for at, kind, size in _records(data):
+        places = _places_of(at, kind, size, sample_type)
+        if all(data[place : place + 8] == bytes(8) for place in places):
             kept.append(data[at : at + size])
     return b"".join(kept)
 

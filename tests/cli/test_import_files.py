@@ -89,6 +89,6 @@ def test_the_pieces_of_a_night_are_one_row(
         write(tmp_path / "in" / f"{i:02}.txt", made.script(0.1, start_ns=i * 10**9))
     assert run(str(tmp_path / "in"), "--into", str(tmp_path / "out"), "--offset", "1e9") == 0
     lines = capsys.readouterr().out.splitlines()
-    (row,) = [line for line in lines if line.startswith("imported")]
+    (row,) = [line for line in lines if line.startswith("imported  perf script")]
     assert "1,000" in row
     assert "and 49 more" in row

@@ -32,6 +32,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("zombies", "Memory cgroups dead and not gone: how many, whose, and when it will hurt."),
     ("irqs", "Which interrupt goes to which core, and how busy that core was."),
     ("series", "One recorded field over time: a line for each core, device or process."),
+    ("pin", "Keep a stretch longer than the rest: Friday's incident is read on Monday."),
     ("fields", "The catalogue of all that is recorded: what each field means, and its unit."),
 )
 """Every command with the first line of its module's docstring; `cli/<name>.py` is the module."""

@@ -1,0 +1,184 @@
+"""Importing perf captures, against `perf script` and against a plain Python parser, in one run.
+
+    python -m bench.ingest [--samples N] [--keep DIR]
+
+Records this machine for some seconds under a mixed load and repeats the records, each time later,
+until there are enough. CPU seconds are compared, because they hardly depend on what else goes on;
+wall time and the memory of the largest process stand beside them. Nothing passes or fails here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import _plain_script
+from bench._captures import repeated
+from bench.machine import describe
+from exhume.ingest.script_stacks import ScriptStacks
+from exhume.perf.datafile import PerfData
+from exhume.perf.script import ScriptReader
+
+RECORD_SECONDS = 4
+RATE_HZ = 1999
+# Keeps every core busy in both modes, with deep and shallow stacks and programs that come and go.
+LOAD = """
+import hashlib, json, os, re, subprocess, sys, threading, time
+def deep(n): return deep(n - 1) if n else [hashlib.sha256(os.urandom(4096)) for _ in range(20)]
+end = time.time() + float(sys.argv[1])
+while time.time() < end:
+    deep(30); json.loads(json.dumps(list(range(2000)))); re.findall(r"(a|b)+", "ab" * 2000)
+    for name in os.listdir("/proc/self"): os.path.exists("/proc/self/" + name)
+    subprocess.run(["true"])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    cpu_seconds: float
+    wall_seconds: float
+    peak_mib: float
+    """Of the largest process."""
+
+
+def of_process(command: Sequence[str], out: Path | None = None) -> Cost:
+    began = time.perf_counter()
+    with open(out or os.devnull, "wb") as stdout:
+        child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(command[:3])} failed with {status}")
+    cpu = usage.ru_utime + usage.ru_stime
+    return Cost(cpu, time.perf_counter() - began, usage.ru_maxrss / 1024)
+
+
+def best_of(rounds: int, function: Callable[[], object]) -> float:
+    """CPU seconds within this process."""
+    found = []
+    for _ in range(rounds):
+        gc.collect()
+        began = time.process_time()
+        function()
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+def record(folder: Path) -> Path:
+    path = folder / "recorded.data"
+    perf = shutil.which("perf")
+    if perf is None:
+        raise SystemExit("perf is not installed (apt: linux-perf)")
+    loads = [
+        subprocess.Popen([sys.executable, "-c", LOAD, str(RECORD_SECONDS + 1)])
+        for _ in range(os.cpu_count() or 1)
+    ]
+    subprocess.run(
+        [perf, "record", "-q", "-e", "cpu-clock", "-F", str(RATE_HZ), "-a", "-g", "-o", str(path),
+         "--", "sleep", str(RECORD_SECONDS)],
+        check=True,
+    )  # fmt: skip
+    for load in loads:
+        load.wait()
+    return path
+
+
+def decode(path: Path) -> int:
+    data = PerfData(lambda: path.open("rb", buffering=0), str(path))
+    return sum(len(walked.samples) for walked in data.walks())
+
+
+def parse(path: Path) -> int:
+    """As far as the plain parser goes: columns, and stacks of names."""
+    with path.open("rb", buffering=0) as stream:
+        reader, stacks, count = ScriptReader(stream, str(path)), ScriptStacks(), 0
+        for block in reader.blocks():
+            stacks.learn(block)
+            count += len(block.columns)
+    return count
+
+
+def import_(folder: Path, *files: Path, jobs: int = 1) -> Cost:
+    into = folder / "out"
+    shutil.rmtree(into, ignore_errors=True)
+    return of_process(
+        [sys.executable, "-m", "exhume", "import", *map(str, files), "--into", str(into),
+         "--jobs", str(jobs)]
+    )  # fmt: skip
+
+
+def show(
+    what: str, samples: int, size: int, cost: Cost | float, against: float, target: str
+) -> None:
+    cpu = cost.cpu_seconds if isinstance(cost, Cost) else cost
+    line = f"{what:34} {samples / cpu / 1e3:8,.0f} k/s {size / cpu / 1e6:7,.0f} MB/s"
+    line += f" {against / cpu:6.1f} ×" if against else f"{'':9}"
+    if isinstance(cost, Cost):
+        line += f"  wall {cost.wall_seconds:5.1f} s, {cost.peak_mib:4.0f} MiB"
+    print(f"{line}  {target}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=600_000)
+    parser.add_argument("--keep", type=Path, help="leave the captures there")
+    args = parser.parse_args()
+    print(describe())
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        compare(folder, args.samples)
+
+
+def compare(folder: Path, wanted: int) -> None:
+    recorded = record(folder)
+    base = decode(recorded)
+    data, text = folder / "perf.data", folder / "perf.txt"
+    repeated(recorded, data, -(-wanted // base))
+    samples, size = decode(data), data.stat().st_size
+    print(f"\nperf.data: {samples:,} samples, {size / 1e6:,.0f} MB, {size / samples:.0f} B each")
+    print("CPU seconds compared, × against perf script")
+    script = of_process(["perf", "script", "-f", "-i", str(data)], text)
+    show("perf script", samples, size, script, 0, "")
+    against = script.cpu_seconds
+    show("decode", samples, size, best_of(3, lambda: decode(data)), against, "≥ 2,000 k/s")
+    show("exhume import", samples, size, import_(folder, data), against, "≥ 10 ×, ≤ 500 MiB")
+    compare_pieces(folder, recorded, -(-wanted // base // 4), script.wall_seconds / samples)
+    compare_text(folder, text)
+
+
+def compare_pieces(folder: Path, recorded: Path, times: int, perf_seconds: float) -> None:
+    """As in the story: a night in pieces, read by all cores at once. Only wall time can be told."""
+    pieces = [folder / f"piece-{number}.data" for number in range(4)]
+    for number, piece in enumerate(pieces):
+        repeated(recorded, piece, times, first=number * times)
+    samples = sum(map(decode, pieces))
+    jobs = os.cpu_count() or 1
+    cost = import_(folder, *pieces, jobs=jobs)
+    rate = samples / cost.wall_seconds
+    print(
+        f"exhume import, 4 pieces, {jobs} processes: {samples:,} samples in "
+        f"{cost.wall_seconds:.1f} s, {rate / 1e3:,.0f} k/s, {rate * perf_seconds:.1f} × wall time"
+    )
+
+
+def compare_text(folder: Path, text: Path) -> None:
+    size, samples = text.stat().st_size, parse(text)
+    print(f"\nits text: {samples:,} samples, {size / 1e6:,.0f} MB, {size / samples:.0f} B each")
+    print("CPU seconds compared, × against a plain parser")
+    plain = best_of(1, lambda: _plain_script.read(text))
+    show("plain Python, line by line", samples, size, plain, 0, "")
+    show("parse", samples, size, best_of(3, lambda: parse(text)), plain, "≥ 10 ×")
+    show("exhume import", samples, size, import_(folder, text), plain, "≤ 500 MiB")
+
+
+if __name__ == "__main__":
+    main()
