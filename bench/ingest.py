@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from exhume.perf.script import ScriptReader
 
 RECORD_SECONDS = 4
 RATE_HZ = 1999
-# Keeps every core busy in both modes, with deep and shallow stacks and programs that come and go.
+# Keeps every core busy in both modes, with stacks of all depths and some programs that come and go.
 LOAD = """
 import hashlib, json, os, re, subprocess, sys, threading, time
 def deep(n): return deep(n - 1) if n else [hashlib.sha256(os.urandom(4096)) for _ in range(20)]
@@ -38,7 +39,7 @@ end = time.time() + float(sys.argv[1])
 while time.time() < end:
     deep(30); json.loads(json.dumps(list(range(2000)))); re.findall(r"(a|b)+", "ab" * 2000)
     for name in os.listdir("/proc/self"): os.path.exists("/proc/self/" + name)
-    subprocess.run(["true"])
+    if time.time() % 1 < 0.02: subprocess.run(["true"])
 """
 
 
@@ -52,13 +53,26 @@ class Cost:
 
 def of_process(command: Sequence[str], out: Path | None = None) -> Cost:
     began = time.perf_counter()
+    peak_kib = 0
     with open(out or os.devnull, "wb") as stdout:
         child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(child.pid, 0)
+        # ru_maxrss would count what we ourselves held when the child was started.
+        while not (found := os.wait4(child.pid, os.WNOHANG))[0]:
+            peak_kib = max(peak_kib, _peak_kib(child.pid))
+            time.sleep(0.02)
+    _, status, usage = found
     if status:
         raise SystemExit(f"{' '.join(command[:3])} failed with {status}")
     cpu = usage.ru_utime + usage.ru_stime
-    return Cost(cpu, time.perf_counter() - began, usage.ru_maxrss / 1024)
+    return Cost(cpu, time.perf_counter() - began, peak_kib / 1024)
+
+
+def _peak_kib(pid: int) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+    return 0
 
 
 def best_of(rounds: int, function: Callable[[], object]) -> float:

@@ -42,7 +42,8 @@ def write_segment(root: Path, data: SegmentData, pieces: Pieces | None = None) -
     parent = path.parent
     parent.mkdir(parents=True, exist_ok=True)
     temporary = parent / f"{layout.TEMPORARY}{path.name}-{os.getpid()}"
-    shutil.rmtree(temporary, ignore_errors=True)
+    for left_over in parent.glob(f"{layout.TEMPORARY}{path.name}-*"):  # of one that was killed
+        shutil.rmtree(left_over, ignore_errors=True)
     temporary.mkdir()
     try:
         _write_files(temporary, data, pieces or (lambda: _cut(data.samples)))
