@@ -27,6 +27,7 @@ def main() -> None:
 
     sources.slow = hurried
     memcg_count.WALK_EVERY_NS = EVERY_NS["memcg"]
+    memcg_count.MAX_DUTY_RATIO = 0.5
     sys.argv[0] = "exhume"
     entry()
 

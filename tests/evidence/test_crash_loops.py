@@ -58,7 +58,7 @@ def test_a_unit_of_a_real_systemd_that_crash_loops_is_listed(story: Story) -> No
     born = births(story, f"{machine.cgroup}/.*{machine.unit}")
     hours = story.units["recorded_seconds"] / 3600
     assert found["starts_per_hour"] == pytest.approx(born / hours, rel=0.35)
-    assert found["restarts"] == pytest.approx(found["starts"], abs=2)
+    assert 10 < found["restarts"] <= found["starts"]
 
 
 @container.missing
@@ -85,7 +85,8 @@ def test_its_processes_are_seen_from_the_host(story: Story) -> None:
     events = story.trusting.ask("events", "--kind", "exit", "--subject", "sh", *window)["events"]
     inside = [e for e in events if str(e["fields"].get("cgroup", "")).startswith(machine.cgroup)]
     assert sum(event["count"] for event in inside) > 15
-    lifetimes = sorted(event["fields"]["lifetime_seconds"] for event in inside)
+    lives = [event["fields"].get("lifetime_seconds") for event in inside]
+    lifetimes = sorted(life for life in lives if life is not None)
     assert lifetimes[len(lifetimes) // 2] == pytest.approx(container.LIFE_SECONDS, abs=0.3)
     # Who is gone before anybody looked has the cgroup of whom it came from.
     assert any(event["fields"]["cgroup"].endswith(machine.unit) for event in inside)

@@ -35,7 +35,7 @@ def piece_of(folder: Path, data: bytes, **places: object) -> Piece:
 
 def rows_of(piece: Piece) -> Rows:
     assert piece.sampled is not None
-    return np.concatenate([np.empty(0, ROW), *piece.sampled.rows.slots.values()])
+    return np.concatenate([np.empty(0, ROW), *piece.sampled.rows.between(0, 1 << 63)])
 
 
 def named(piece: Piece) -> list[tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ ROW = np.dtype([("time", "<i8"), ("node", "<i4"), ("thread", "<i4"), ("core", "<
 Rows = NDArray[np.void]
 SLOT_NS = 600 * 1_000_000_000
 """Rows are kept apart by ten minutes of their own clock: then few are read for ten of wall time."""
-_BLOCK_ROWS = 1 << 20
+BLOCK_ROWS = 1 << 19
 NO_SKETCH: U64 = np.empty(0, np.uint64)
 
 
@@ -84,10 +85,21 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class RowTable:
-    """Samples in any order; may be maps of files, and larger than memory."""
+class RowFile:
+    """Rows that stay on disk. Not mapped: what was read once would count as ours from then on."""
 
-    slots: Mapping[int, Rows]
+    path: Path
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable:
+    """Samples in any order, more than fit into memory."""
+
+    slots: Mapping[int, Rows | RowFile]
     """By number of the ten minutes they lie in."""
 
     @staticmethod
@@ -103,9 +115,16 @@ class RowTable:
         for slot, rows in self.slots.items():
             if (slot + 1) * SLOT_NS <= start_ns or end_ns <= slot * SLOT_NS:
                 continue
-            for begin in range(0, len(rows), _BLOCK_ROWS):
-                part = rows[begin : begin + _BLOCK_ROWS]
+            for part in blocks_of(rows):
                 yield part[(part["time"] >= start_ns) & (part["time"] < end_ns)]
+
+
+def blocks_of(rows: Rows | RowFile) -> Iterator[Rows]:
+    for begin in range(0, len(rows), BLOCK_ROWS):
+        if isinstance(rows, RowFile):
+            yield np.fromfile(rows.path, ROW, BLOCK_ROWS, offset=begin * ROW.itemsize)
+        else:
+            yield rows[begin : begin + BLOCK_ROWS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ class Placing:
         self._waiting: list[tuple[ReadTask, list[PieceSummary]]] = []
         self._segments: dict[str, int] = {}
         self._windows: dict[str, Window] = {}
+        self._fields: dict[str, set[str]] = {}
 
     def add(self, task: ReadTask, pieces: list[PieceSummary]) -> None:
         self._waiting.append((task, pieces))
@@ -161,6 +162,7 @@ class Placing:
                 for start in buckets(piece.span_ns, claim.offset_ns):
                     parts.setdefault((one.node, start), []).append(part)
                 self._note_window(one.node, piece.span_ns, claim.offset_ns)
+                self._fields.setdefault(one.node, set()).update(piece.fields)
             hints[one.node] = known
         return [
             MergeTask(self.root(node), start, hints[node], tuple(some))
@@ -188,6 +190,12 @@ class Placing:
 
     def recordings(self) -> tuple[RecordingReport, ...]:
         return tuple(
-            RecordingReport(node, str(self.root(node)), self._segments.get(node, 0), window)
+            RecordingReport(
+                node,
+                str(self.root(node)),
+                self._segments.get(node, 0),
+                window,
+                tuple(sorted(self._fields.get(node, ()))),
+            )
             for node, window in sorted(self._windows.items())
         )

@@ -35,6 +35,8 @@ class RecordingReport:
     segments: int
     """Written by this import."""
     window: Window | None
+    fields: tuple[str, ...]
+    """Of the counters that were among the inputs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from exhume.ingest.piece import NO_CORE, ROW, SLOT_NS, Rows, RowTable
+from exhume.ingest.piece import NO_CORE, ROW, SLOT_NS, RowFile, RowTable, blocks_of
 from exhume.model.arrays import I32, I64, U16, U32, U64
 
 SKETCH_SIZE = 256
-_BLOCK_ROWS = 1 << 20
 _MAX_OPEN = 64
 ROWS_SUFFIX = ".rows"
 
@@ -51,13 +50,14 @@ class RowWriter:
     def finish(self, renumbered: I64) -> RowTable:
         """The rows, with nodes by their final number."""
         self.close()
-        slots: dict[int, Rows] = {}
+        slots: dict[int, RowFile] = {}
         for slot in sorted(self._slots):
-            rows = slots[slot] = np.memmap(self._path(slot), ROW, "r+")
-            for begin in range(0, len(rows), _BLOCK_ROWS):
-                part = rows[begin : begin + _BLOCK_ROWS]
-                part["node"] = renumbered[part["node"]]
-            rows.flush()
+            path = self._path(slot)
+            rows = slots[slot] = RowFile(path, path.stat().st_size // ROW.itemsize)
+            with open(path, "r+b") as file:
+                for part in blocks_of(rows):
+                    part["node"] = renumbered[part["node"]]
+                    file.write(part.tobytes())
         return RowTable(slots)
 
     def close(self) -> None:

@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import zstandard
 
 from exhume.ingest.piece import (
@@ -18,6 +17,7 @@ from exhume.ingest.piece import (
     Hints,
     Interval,
     Piece,
+    RowFile,
     RowTable,
     Sampled,
     Trust,
@@ -124,8 +124,8 @@ def _save_rows(folder: Path, number: int, table: RowTable) -> dict[str, str]:
     """Where they lie, by slot; those that are in a file of this folder already stay there."""
     names: dict[str, str] = {}
     for slot, rows in table.slots.items():
-        if isinstance(rows, np.memmap) and isinstance(rows.filename, str | Path):
-            names[str(slot)] = Path(rows.filename).name
+        if isinstance(rows, RowFile):
+            names[str(slot)] = rows.path.name
             continue
         name = names[str(slot)] = f"{number}-{slot}{ROWS_SUFFIX}"
         (folder / name).write_bytes(rows.tobytes())
@@ -133,4 +133,7 @@ def _save_rows(folder: Path, number: int, table: RowTable) -> dict[str, str]:
 
 
 def _load_rows(folder: Path, names: dict[str, str]) -> RowTable:
-    return RowTable({int(slot): np.memmap(folder / name, ROW, "r") for slot, name in names.items()})
+    files = {int(slot): folder / name for slot, name in names.items()}
+    return RowTable(
+        {slot: RowFile(path, path.stat().st_size // ROW.itemsize) for slot, path in files.items()}
+    )

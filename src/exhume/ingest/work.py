@@ -54,6 +54,8 @@ class PieceSummary:
     sampled_ns: tuple[int, int] | None
     """Part of the span: from when to when samples were taken."""
     rows: int
+    fields: tuple[str, ...]
+    """Of its counters."""
     sketch: tuple[int, ...]
     facts: Facts
 
@@ -127,6 +129,7 @@ def _summary(number: int, piece: Piece) -> PieceSummary:
         number, piece.hints, piece.clock, piece.claim, piece.span_ns(),
         piece.sampled_ns(),
         0 if sampled is None else len(sampled.rows),
+        tuple(dict.fromkeys(block.field for block in piece.blocks)),
         () if sampled is None else tuple(sampled.sketch.tolist()),
         piece.facts,
     )  # fmt: skip

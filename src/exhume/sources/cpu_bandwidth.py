@@ -18,7 +18,7 @@ from exhume.sources.scan import number, pairs
 PATH = "cpu.stat"
 LOOK_EVERY_NS = 60_000_000_000
 STEP_NS = 20_000_000
-MAX_DUTY_RATIO = 0.002
+MAX_DUTY_RATIO = 0.0005
 MAX_FOLLOWED = 500
 
 

@@ -21,7 +21,7 @@ from exhume.sources import cgroup_stat, memory_stat
 from exhume.sources.cgroup_tree import Hierarchy, children, find
 from exhume.sources.memory_stat import Charged, MemoryStat
 
-ROUND_NS = 100_000_000
+ROUND_NS = 50_000_000
 SLOW_READ_NS = 10_000_000
 MAX_HOLDERS = 10
 _PAGE_BYTES = 4096

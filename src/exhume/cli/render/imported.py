@@ -21,6 +21,8 @@ from exhume.model.window import Window
 _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
 _BAD = Style(color="red", bold=True)
+_CORE_TIMES = "cpu.idle"
+_NO_CORE_TIMES = "  No times of cores were among the files, so `exhume cores` has nothing to show."
 _SHOWN_NOTES = 20
 _SHOWN_FILES = 40
 _STATES = {
@@ -123,4 +125,7 @@ def _recording(one: RecordingReport, view: Viewpoint) -> list[RenderableType]:
     at = view.local(one.window.start_ns).isoformat(timespec="seconds")
     length = max(1, -(-(one.window.end_ns - one.window.start_ns) // NS))
     ask = f"  exhume top --data {printable(one.path)} --at {at} --for {length}s"
-    return [title, Text(ask)]
+    lines: list[RenderableType] = [title, Text(ask)]
+    if _CORE_TIMES not in one.fields:
+        lines.append(Text(_NO_CORE_TIMES, _DIM))
+    return lines
