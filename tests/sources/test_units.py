@@ -174,6 +174,7 @@ def test_a_crash_looping_unit_of_a_real_systemd_is_seen_with_its_restarts(tmp_pa
         reader = UnitReader(Host(run=run))
         before: dict[str, Unit] = {}
         seen: list[Event] = []
+        results: set[str | None] = set()
         deadline = time.monotonic() + 40
         while time.monotonic() < deadline and sum(event.count for event in seen) < 4:
             found = reader.read()
@@ -182,11 +183,14 @@ def test_a_crash_looping_unit_of_a_real_systemd_is_seen_with_its_restarts(tmp_pa
             events = units.events(before, found, now)
             seen += [x for x in events if x.kind == "unit-start" and "loop" in x.subject]
             before = {unit.name: unit for unit in found}
+            if "exhume-loop.service" in before:
+                results.add(before["exhume-loop.service"].result)
             time.sleep(0.5)
         reader.close()
     assert reader.problem == ""
     loop = before["exhume-loop.service"]
-    assert (loop.result, loop.restart, loop.restart_us) == ("exit-code", "on-failure", 1_000_000)
+    assert "exit-code" in results  # of one that runs just now it is still a success
+    assert (loop.restart, loop.restart_us) == ("on-failure", 1_000_000)
     assert (loop.restarts_total or 0) >= 4
     times = [event.time_ns for event in seen]
     assert times == sorted(times)
