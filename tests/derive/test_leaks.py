@@ -92,3 +92,9 @@ def test_ids_are_told_by_label() -> None:
         event("unit-start", "b", 1),
     ]
     assert container_ids(events) == {"a": frozenset({"1", "2"})}
+
+
+def test_a_name_that_is_nothing_but_an_id_is_no_units() -> None:
+    names = [MemcgName("/system.slice/ecs.service", 60, 60, 0), MemcgName("/docker/*", 90, 90, 0)]
+    (found,) = with_leaks([UNIT], names, (), None, None)
+    assert (found.cgroups_born, found.zombies_at_most) == (60, False)

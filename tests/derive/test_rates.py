@@ -130,3 +130,13 @@ def test_a_counter_by_name_starts_anew_with_the_recorder_and_with_the_machine() 
     assert gain([10, 12, 3]) == 2 + 3
     first, second = Window(0, 130 * NS), Window(130 * NS, 400 * NS)
     assert gain([10, 40], boots=(first, second)) == 40
+
+
+def test_the_last_reading_at_the_very_end_of_its_boot_is_not_another_boots() -> None:
+    assert gain([10, 12, 15], boots=(Window(0, 220 * NS),)) == 5
+
+
+def test_what_was_told_before_the_window_only_says_where_it_stood() -> None:
+    told = series([10, 12, 15], seconds=[0, 60, 120])
+    assert gained(told, (), 100 * NS, from_ns=160 * NS) == 5
+    assert gained(told, (), 100 * NS, from_ns=161 * NS) == 3

@@ -145,3 +145,14 @@ def test_the_worst_come_first() -> None:
     ranked = worst_first(of_units(events, {}, NOTHING, 600))
     assert [one.mark for one in ranked] == ["crash loop", "crash loop", "healthy"]
     assert ranked[-1].name == "calm.service"
+
+
+def test_a_start_that_was_seen_running_tells_of_no_end() -> None:
+    events = []
+    for index in range(10):
+        at, state = 10.0 * index, "running" if index % 2 else "auto-restart"
+        events.append(event("unit-start", "a.service", at, sub_state=state, count=6))
+        if state == "auto-restart":
+            events.append(event("unit-failed", "a.service", at + 0.5, result="exit-code"))
+    (found,) = of_units(events, {"a.service": 54}, NOTHING, 100)
+    assert (found.mark, found.success_percent_of_known_ends) == ("crash loop", 0)

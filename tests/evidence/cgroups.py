@@ -72,7 +72,10 @@ class Groups:
 @contextmanager
 def own_groups(name: str) -> Iterator[Groups]:
     """Everywhere but in cpuset, which wants to be told its cores first."""
-    roots = [root for root in (BASE, *sorted(BASE.iterdir())) if (root / "cgroup.procs").exists()]
+    is_v2 = (BASE / "cgroup.procs").exists()
+    roots = (
+        [BASE] if is_v2 else [root for root in BASE.iterdir() if (root / "cgroup.procs").exists()]
+    )
     made: list[Path] = []
     try:
         for root in roots:

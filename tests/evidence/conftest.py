@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from exhume.store.queries import series
 from tests.evidence import cgroups, container, engine, network
 from tests.evidence.container import Container, booted_systemd
 from tests.evidence.engine import Agent, docker_engine, rm_and_run
-from tests.evidence.kernel_log import Line, write_line
+from tests.evidence.kernel_log import Line, may_write, write_line
 from tests.evidence.leaks import Killed, Leak, kill_for_memory, leaking
 from tests.evidence.loops import Loop, build, compile_program, crash_loop
 from tests.evidence.network import Traffic
@@ -45,7 +45,6 @@ class Story:
     zombies_before: int
     leak: Leak
     loop: Loop
-    build: tuple[float, float]
     traffic: Traffic | None
     container: Container | None
     agent: Agent | None
@@ -57,13 +56,16 @@ class Story:
     let_go: float = 0.0
     zombies_later: Any = None
     """After whatever pinned them was deleted."""
+    status: Any = None
+    """Of the trusting one, shortly before its end."""
 
     def window(self, began: float, ended: float) -> tuple[str, ...]:
         return ("--from", f"{began:.3f}", "--to", f"{ended:.3f}")
 
 
 @pytest.fixture(scope="session")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """All of it is over when the first test begins: what is left is what was recorded."""
     try:
         Sampler(97.0, 0).close()
     except OSError as error:
@@ -72,61 +74,64 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         pytest.skip("needs a memory controller of which the whole tree is seen")
     folder = tmp_path_factory.mktemp("story")
     # Of a socket's path the kernel takes 107 characters.
-    short = Path(tempfile.mkdtemp(prefix="xh-"))
-    with ExitStack() as stack:
-        stack.callback(shutil.rmtree, short, ignore_errors=True)
-        yield _play(stack, folder, short)
+    with tempfile.TemporaryDirectory(prefix="xh-", ignore_cleanup_errors=True) as short:
+        return _play(folder, Path(short))
 
 
-def _play(stack: ExitStack, folder: Path, short: Path) -> Story:
+def _play(folder: Path, short: Path) -> Story:
     run = short / "run"
     run.mkdir()
-    machine = docker = None
-    if not container.missing.args[0]:
-        machine = stack.enter_context(booted_systemd(folder / "units"))
-    if not engine.missing.args[0]:
-        docker = stack.enter_context(docker_engine(short / "docker"))
-    if machine is not None:
-        (run / "systemd").symlink_to(machine.run / "systemd")
-        (run / "dbus").symlink_to(machine.run / "dbus")
-    if docker is not None:
-        (run / "docker.sock").symlink_to(docker.socket)
-    trusting = _recorder(stack, folder / "trusting", run, "--trust-user-kmsg")
-    wary = _recorder(stack, folder / "wary", run, "--no-samples")
-    wait_for(lambda: _are_births_seen(trusting), 30, "the watch over cgroups")
-
     eater = compile_program(folder, cgroups.random_name("xe"))
-    zombies_before = cgroups.zombies()
-    began = time.time()
-    pause = LEAK_SECONDS / (ZOMBIES / BURST)
-    leak = stack.enter_context(leaking(folder, ZOMBIES, BURST, pause))
-    with ExitStack() as loops:
-        loop = loops.enter_context(crash_loop(folder))
-        agent = loops.enter_context(rm_and_run(docker)) if docker is not None else None
-        traffic = network.send(core=max(os.sched_getaffinity(0))) if shutil.which("ip") else None
-        lines = [write_line(trusting, queue) for queue in (5, 6, 7)]
-        build_began = time.time()
-        build(folder / "build")
-        build_ended = time.time()
-        killed = kill_for_memory(eater)
-        leak.finish()
-        time.sleep(max(0.0, loop.began + LEAK_SECONDS + 2 - time.time()))
-    story = Story(
-        trusting, wary, began, zombies_before, leak, loop, (build_began, build_ended),
-        traffic, machine, agent, lines, killed,
-    )  # fmt: skip
-    _ask(story)
-    return story
+    with ExitStack() as stack:
+        machine = docker = None
+        if not container.missing.args[0]:
+            machine = stack.enter_context(booted_systemd(folder / "units"))
+        if not engine.missing.args[0]:
+            docker = stack.enter_context(docker_engine(short / "docker"))
+        if machine is not None:
+            (run / "systemd").symlink_to(machine.run / "systemd")
+            (run / "dbus").symlink_to(machine.run / "dbus")
+        if docker is not None:
+            (run / "docker.sock").symlink_to(docker.socket)
+        trusting = stack.enter_context(
+            _recorder(folder / "trusting", run, "--trust-user-kmsg"),
+        )
+        wary = stack.enter_context(_recorder(folder / "wary", run, "--no-samples"))
+        wait_for(lambda: _are_births_seen(trusting), 30, "the watch over cgroups")
+
+        zombies_before, began = cgroups.zombies(), time.time()
+        pause = LEAK_SECONDS / (ZOMBIES / BURST)
+        leak = stack.enter_context(leaking(folder, ZOMBIES, BURST, pause))
+        with ExitStack() as loops:
+            loop = loops.enter_context(crash_loop(folder))
+            agent = loops.enter_context(rm_and_run(docker)) if docker is not None else None
+            core = max(os.sched_getaffinity(0))
+            traffic = network.send(core) if shutil.which("ip") else None
+            lines = [write_line(trusting, queue) for queue in (5, 6, 7)] if may_write() else []
+            build(folder / "build")
+            killed = kill_for_memory(eater)
+            leak.finish()
+            time.sleep(max(0.0, loop.began + LEAK_SECONDS + 2 - time.time()))
+        story = Story(
+            trusting, wary, began, zombies_before, leak, loop, traffic, machine, agent, lines,
+            killed,
+        )  # fmt: skip
+        _ask(story)
+        return story
 
 
-def _recorder(stack: ExitStack, data: Path, run: Path, *options: str) -> Node:
+@contextmanager
+def _recorder(data: Path, run: Path, *options: str) -> Iterator[Node]:
     """Sees `run` as /run: systemd and Docker are where it looks for them, but they are ours."""
     prefix = ["unshare", "--mount", "sh", "-c", f'mount --bind {run} /run && exec "$@"', "sh"]
     command = [sys.executable, "-m", "tests.evidence.recorder", "record", "--segment", SEGMENT]
     node = Node(data, command=(*command, *options, "--data"), prefix=prefix)
-    stack.callback(node.kill)
-    node.start()
-    return node
+    try:
+        node.start()
+        yield node
+        node.stop()
+    finally:
+        node.kill()
 
 
 def _are_births_seen(node: Node) -> bool:
@@ -146,6 +151,7 @@ def _ask(story: Story) -> None:
     with suppress(AssertionError):  # whoever looks at the answer will say it better
         wait_for(lambda: min(_zombies_since(node, story.let_go), default=few + 1) <= few, 20, "")
     story.zombies_later = node.ask("zombies", *story.window(story.began, time.time()))
+    story.status = node.status()
 
 
 def _zombies_since(node: Node, wall: float) -> list[int]:

@@ -49,19 +49,21 @@ def docker_engine(folder: Path) -> Iterator[Engine | None]:
     command = ["dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec"]
     command += ["--pidfile", f"{folder}/pid", "-H", f"unix://{engine.socket}"]
     command += ["--iptables=false", "--bridge=none"]
-    with (folder / "log").open("wb") as log, subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-    ) as process:  # fmt: skip
-        try:
-            yield engine if _is_up(engine, process) and _import(engine, folder) else None
-        finally:
-            process.terminate()
+    try:
+        with (folder / "log").open("wb") as log, subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        ) as process:  # fmt: skip
             try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-    for root in set(BASE.glob("*/docker")) - before:
-        remove(root)
+                yield engine if _is_up(engine, process) and _import(engine, folder) else None
+            finally:
+                process.terminate()
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+    finally:
+        for root in set(BASE.glob("*/docker")) - before:
+            remove(root)
 
 
 def _is_up(engine: Engine, process: subprocess.Popen[bytes]) -> bool:

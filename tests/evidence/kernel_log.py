@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,14 @@ class Line:
     written: float
     seen_after_seconds: float
     """How long it took until a reader of the recording saw it."""
+
+
+def may_write() -> bool:
+    """`off` throws away what user space writes."""
+    setting = Path("/proc/sys/kernel/printk_devkmsg")
+    return os.access(KMSG, os.W_OK) and not (
+        setting.exists() and setting.read_text().strip() == "off"
+    )
 
 
 def write_line(node: Node, queue: int) -> Line:

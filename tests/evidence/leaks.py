@@ -46,6 +46,9 @@ def leaking(folder: Path, count: int, burst: int, pause_seconds: float) -> Itera
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "exhume", str(tmpfs)], check=True)
     try:
         with own_groups(random_name("xh-leak-")) as groups:
+            switch = groups.memory / "cgroup.subtree_control"
+            if switch.exists():  # v2
+                switch.write_text("+memory")
             numbers = map(str, (count, burst, pause_seconds))
             process = subprocess.Popen(
                 [sys.executable, LEAKER, groups.memory, tmpfs, *numbers], stdin=subprocess.DEVNULL

@@ -5,18 +5,27 @@ from __future__ import annotations
 import pytest
 
 from tests.evidence.conftest import Story
-from tests.evidence.kernel_log import sequence_of
+from tests.evidence.kernel_log import Line, sequence_of
 from tests.kernel.node import Node, needs_root
 
 pytestmark = [pytest.mark.kernel, pytest.mark.timeout(400), needs_root]
 
 
-def test_a_line_of_user_space_comes_with_its_fields_where_it_is_trusted(story: Story) -> None:
-    first, last = story.lines[0], story.lines[-1]
+@pytest.fixture
+def lines(story: Story) -> list[Line]:
+    if not story.lines:
+        pytest.skip("user space may not write to the kernel log here (printk_devkmsg)")
+    return story.lines
+
+
+def test_a_line_of_user_space_comes_with_its_fields_where_it_is_trusted(
+    story: Story, lines: list[Line]
+) -> None:
+    first, last = lines[0], lines[-1]
     window = story.window(first.written - 1, last.written + 2)
     found = story.trusting.ask("events", "--signature", "ena.tx_paused", *window)["events"]
     by_queue = {event["fields"]["queue"]: event for event in found}
-    for line in story.lines:
+    for line in lines:
         event = by_queue[line.queue]
         assert (event["kind"], event["subject"]) == ("kernel-log", "eth0")
         assert (event["text"], event["core"]) == (line.text, 17)
@@ -27,14 +36,14 @@ def test_a_line_of_user_space_comes_with_its_fields_where_it_is_trusted(story: S
         assert (fields["napi_scheduled"], fields["class"]) == (1, "netdev-starve")
 
 
-def test_it_is_there_within_two_seconds(story: Story) -> None:
+def test_it_is_there_within_two_seconds(lines: list[Line]) -> None:
     # Of three: whoever else works on this machine may hold one of them up.
-    assert min(line.seen_after_seconds for line in story.lines) < 2
+    assert min(line.seen_after_seconds for line in lines) < 2
 
 
-def test_without_the_switch_it_is_read_and_not_believed(story: Story) -> None:
+def test_without_the_switch_it_is_read_and_not_believed(story: Story, lines: list[Line]) -> None:
     _, place = (story.wary.data / "kmsg").read_text().split()
-    assert int(place) > sequence_of(story.lines[-1].text)
+    assert int(place) > sequence_of(lines[-1].text)
     window = story.window(story.began, story.let_go)
     found = story.wary.ask("events", "--kind", "kernel-log", *window)["events"]
     assert not [event for event in found if "ena" in event["text"]]

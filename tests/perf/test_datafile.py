@@ -129,6 +129,11 @@ def test_compressed_records_may_be_cut_anywhere(kind: int, portions: int, form: 
     assert data.problems == []
 
 
+def test_a_record_may_be_longer_than_what_we_know_of_it() -> None:
+    longer = [enc.record(9, 1, one[8:] + bytes(24)) for one in samples(2)]
+    assert tids(opened(Capture([*longer, *samples(1)]).file())) == [6, 7, 6]
+
+
 def test_payloads_behind_records_are_passed_over() -> None:
     payload = b"\xff" * 4096
     tracing = enc.record(66, 0, struct.pack("<II", len(payload), 0)) + payload

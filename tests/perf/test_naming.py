@@ -350,7 +350,7 @@ def test_a_thread_is_told_by_pid_tid_name_and_cgroup() -> None:
     ]  # fmt: skip
     assert told_of == [
         (100, 100, "server", 5, 1),
-        (100, 150, ":100", 5, 1),
+        (100, 150, ":150", 5, 1),
         (100, 100, "server", 9, 1),
         (101, 101, "server", 5, 100),
         (999, 999, ":999", UNKNOWN, UNKNOWN),

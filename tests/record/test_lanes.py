@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
 from exhume.model.reading import Reading
-from exhume.record.lanes import Collected, Lanes, Source
+from exhume.record.lanes import STUCK_NS, Collected, Lanes, Source
 
 SECOND = 1_000_000_000
 
@@ -75,3 +76,28 @@ def test_broken_and_absent_are_told_apart() -> None:
     states = lanes.states()
     assert (states["broken"].state, states["broken"].detail) == ("broken", "line 3")
     assert states["absent"].state == "absent"
+
+
+def test_where_nobody_waits_one_that_hangs_is_left_behind_after_a_while() -> None:
+    let_go, calls = threading.Event(), list[str]()
+
+    def hang() -> Collected:
+        calls.append("hangs")
+        let_go.wait(60)
+        return Collected((Reading.of_node("hangs", 1),))
+
+    lanes = Lanes([Source("hangs", SECOND, hang), counting("nic", calls)], 0)
+    found: list[str] = []
+    try:
+        for tick in range(200):
+            found += [name for name, _ in lanes.collect(tick * SECOND)]
+            if tick == STUCK_NS // SECOND - 1:
+                assert lanes.states()["hangs"].state == "ok", "it is merely not finished"
+            if found.count("nic") == 3:
+                break
+            time.sleep(0.01)
+        assert found == ["nic"] * 3
+        assert calls.count("hangs") == 1
+        assert lanes.states()["hangs"].state == "slow"
+    finally:
+        let_go.set()

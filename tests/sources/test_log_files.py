@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,18 @@ def test_a_users_signatures_are_loaded_or_refused_with_the_reason(tmp_path: Path
     )
     (signature,) = load_signatures(file)
     assert signature.id == "my.fault"
+
+
+def test_after_a_pipe_in_its_place_the_file_is_read_on(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("old\n")
+    follower = LogFollower(log)
+    assert _lines(follower) == []
+    log.rename(tmp_path / "aside")
+    os.mkfifo(log)
+    with pytest.raises(OSError, match="seek"):
+        follower.read()
+    log.unlink()
+    log.write_text("new\n")
+    assert _lines(follower) == ["new"]
+    follower.close()

@@ -192,6 +192,16 @@ def test_minutes_of_segments_that_are_still_there_are_not_counted_again(tmp_path
     assert repr(plain) == repr(with_minutes)
 
 
+def test_a_segment_beside_the_window_adds_nothing_by_the_minute(tmp_path: Path) -> None:
+    """It shares a minute with the window, and its roll-up has no finer times."""
+    for data in (later(0), later(20)):
+        write_segment(tmp_path, data)
+        write_minutes(tmp_path, data)
+    recording = Recording.open(tmp_path)
+    rows = recording.minutes("series", at(20, 30), {view.name for view in recording.views()[1:]})
+    assert not len(rows["field"])
+
+
 def test_who_finds_the_process_and_its_stack(tmp_path: Path) -> None:
     write_segment(tmp_path, busy_node())
     moment = who(Recording.open(tmp_path), 2, at(72).start_ns)

@@ -28,7 +28,8 @@ from exhume.perf.datafile import PerfData
 
 WORK_FOLDER = "import"
 MERGE_EVERY = 16
-"""Inputs read before they are merged: a crash then costs the reading of at most so many."""
+MERGE_EVERY_BYTES = 256 << 20
+"""Inputs read before they are merged: then what was read can be asked, even if this is killed."""
 _BUILD_ID_CACHE = ".debug"
 
 Watch = Callable[[int, int], None]
@@ -115,7 +116,7 @@ def _read_and_merge(
     formats = {known.format.name for known in content if known.format.role == Role.CONTENT}
     # The same samples may come as perf.data and as text; which is better shows when both are read.
     merge_early = len(formats) < 2
-    waiting = 0
+    waiting = waiting_bytes = 0
     for role in (Role.CLOCK, Role.CONTENT):
         some = [task for task in tasks if roles[task.input.id] == role]
         for task, found in work.pool.run(read_input, some, tell):
@@ -123,10 +124,11 @@ def _read_and_merge(
                 work.reports[str(task.input.path)] = _failed(task, found)
                 continue
             work.placing.add(task, found)
-            waiting += 1
-            if merge_early and role == Role.CONTENT and waiting >= MERGE_EVERY:
+            waiting, waiting_bytes = waiting + 1, waiting_bytes + task.input.size_bytes
+            enough = waiting >= MERGE_EVERY or waiting_bytes >= MERGE_EVERY_BYTES
+            if merge_early and role == Role.CONTENT and enough:
                 _merge(work, tell)
-                waiting = 0
+                waiting = waiting_bytes = 0
     _merge(work, tell)
 
 

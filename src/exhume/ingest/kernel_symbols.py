@@ -106,7 +106,7 @@ def _copies(places: Places, features: Features) -> Iterator[tuple[str, _Kallsyms
         path = places.build_id_cache / KERNEL / build_id / "kallsyms"
         if (found := _read_copy(path)) is not None:
             yield str(path), found
-    if is_recorded_here(places.host, features) and (own := _read_own(places.host)) is not None:
+    if is_recorded_here(places.host, features) and (own := _read_own(places.host.proc)) is not None:
         yield "this machine", own
 
 
@@ -124,9 +124,9 @@ def _read_copy(path: Path) -> _Kallsyms | None:
 
 
 @lru_cache(maxsize=1)
-def _read_own(host: Host) -> _Kallsyms | None:
+def _read_own(proc: Path) -> _Kallsyms | None:
     try:
-        text = read_bytes(host.proc / "kallsyms")
+        text = read_bytes(proc / "kallsyms")
         return None if text is None else _parsed(text, "kallsyms")
     except (OSError, ParseError):
         return None

@@ -174,6 +174,14 @@ class Piece:
         found = self.sampled.intervals if self.sampled else ()
         return (min(i.start_ns for i in found), max(i.end_ns for i in found)) if found else None
 
+    def slots(self) -> tuple[int, ...]:
+        """The ten minutes of its clock that it says anything about, by number."""
+        found = set(self.sampled.rows.slots) if self.sampled else set()
+        found.update(event.time_ns // SLOT_NS for event in self.events)
+        for block in self.blocks:
+            found.update(np.unique(block.tick_ns // SLOT_NS).tolist())
+        return tuple(sorted(found))
+
     def span_ns(self) -> tuple[int, int] | None:
         """First and last instant of its clock that it says anything about."""
         sampled = self.sampled_ns()

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from exhume.ingest.clocks import Anchor, name_host, settle
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.piece import Claim, ClockKind, Hints
@@ -45,9 +43,7 @@ class Placing:
         """Of each node below `into`; empty for `into` itself."""
         self._hosts = hosts | (self._folders.keys() - {NAMELESS})
         self._anchors: list[Anchor] = [f.anchor for f in manifest.all() if f.anchor]
-        self._samples = [
-            (f.node, np.array(f.sketch, np.uint64), f.path) for f in manifest.all() if f.sketch
-        ]
+        self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
         self._waiting: list[tuple[ReadTask, list[PieceSummary]]] = []
         self._segments: dict[str, int] = {}
         self._windows: dict[str, Window] = {}
@@ -89,11 +85,11 @@ class Placing:
 
     def _same_samples(self, node: str, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
         """The input that has these samples already; empty where none has."""
-        sketch = np.array(sorted(h for p in pieces for h in p.sketch), np.uint64)
+        sketch = frozenset(hash_ for piece in pieces for hash_ in piece.sketch)
         for other_node, other, path in self._samples:
             if other_node == node and likeness(sketch, other) >= SAME_SAMPLES:
                 return path
-        if len(sketch):
+        if sketch:
             self._samples.append((node, sketch, str(task.input.path)))
         return ""
 
@@ -159,7 +155,7 @@ class Placing:
                     one.task.folder, piece.number, named, claim.offset_ns, one.with_samples,
                     piece.clock == ClockKind.KERNEL_LOG,
                 )  # fmt: skip
-                for start in buckets(piece.span_ns, claim.offset_ns):
+                for start in buckets(piece.slots, claim.offset_ns):
                     parts.setdefault((one.node, start), []).append(part)
                 self._note_window(one.node, piece.span_ns, claim.offset_ns)
                 self._fields.setdefault(one.node, set()).update(piece.fields)

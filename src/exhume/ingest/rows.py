@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Set
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -87,13 +88,12 @@ class Sketch:
         self.hashes = np.unique(np.concatenate([self.hashes, value]))[:SKETCH_SIZE]
 
 
-def likeness(a: U64, b: U64) -> float:
+def likeness(a: Set[int], b: Set[int]) -> float:
     """About how many of the samples of both are in both (Jaccard, by bottom-k sketches)."""
-    union = np.union1d(a, b)[:SKETCH_SIZE]
-    if not len(union):
+    if a.isdisjoint(b):
         return 0.0
-    both = np.intersect1d(np.intersect1d(a, b), union)
-    return len(both) / len(union)
+    union = sorted(a | b)[:SKETCH_SIZE]
+    return sum(1 for hash_ in union if hash_ in a and hash_ in b) / len(union)
 
 
 def cores_of(cpu: U32 | I32) -> U16:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,16 +19,17 @@ from exhume.perf.symbols.files import OpenFile, open_in_root, open_regular
 from exhume.perf.symbols.image import BytesImage
 from exhume.perf.symbols.mapped import DELETED, OWN_ROOT, VDSO, no_file_reason, same_build_id
 from exhume.perf.symbols.table import SymbolTable
-from exhume.store.symbols import SymbolStore
 
 _MAX_PERF_MAP_BYTES = 32 << 20
+CACHE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where names may lie, for all inputs of one import."""
 
-    host: Host
+    host: Host = field(compare=False)
+    """Not compared: in another process it is another one, and yet the same machine."""
     symfs: Path | None = None
     """The root of the machine that was recorded, or a copy of parts of it."""
     build_id_cache: Path | None = None
@@ -43,15 +45,16 @@ def program_symbols(places: Places, is_local: bool) -> ProgramSymbols:
     return ProgramSymbols(places, is_local)
 
 
-class ProgramSymbols(SymbolStore):
+class ProgramSymbols:
     """The tables of the programs that captures mention."""
 
     def __init__(self, places: Places, is_local: bool) -> None:
         """`is_local`: recorded on this machine, so that its files may be taken by path."""
-        super().__init__(OWN_ROOT)
         self._places = places
         self._is_local = is_local
         self._identities: dict[str, FileIdentity] = {}
+        self._tables: OrderedDict[str, SymbolTable | None] = OrderedDict()
+        self._held_bytes = 0
 
     def code(self, identity: FileIdentity, build_ids: Mapping[str, bytes]) -> MappedCode:
         """Where to look for the names of a mapped file; `build_ids` by path, of one capture."""
@@ -64,6 +67,17 @@ class ProgramSymbols(SymbolStore):
         key = f"{path} {build_id.hex() or identity.device_inode}"
         self._identities.setdefault(key, replace(identity, build_id=build_id))
         return MappedCode(key, path)
+
+    def find(self, key: str) -> SymbolTable | None:
+        """Kept up to CACHE_BYTES, last used first: all captures of a node ask for the same."""
+        if key in self._tables:
+            self._tables.move_to_end(key)
+            return self._tables[key]
+        table = self._tables[key] = self._find(key)
+        self._held_bytes += _size_bytes(table)
+        while self._held_bytes > CACHE_BYTES and len(self._tables) > 1:
+            self._held_bytes -= _size_bytes(self._tables.popitem(last=False)[1])
+        return table
 
     def _find(self, key: str) -> SymbolTable | None:
         if key.startswith("jit-"):
@@ -122,3 +136,10 @@ class ProgramSymbols(SymbolStore):
             found = perfmap.read(self._places.host, pid)
             return None if found is None else found.table
         return None
+
+
+def _size_bytes(table: SymbolTable | None) -> int:
+    if table is None:
+        return 0
+    columns = (table.start, table.end, table.name_offset, table.module)
+    return len(table.names) + sum(column.nbytes for column in columns)

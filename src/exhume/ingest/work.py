@@ -17,7 +17,7 @@ from exhume.ingest.clocks import ClockHints
 from exhume.ingest.context import Context
 from exhume.ingest.inputs import Input
 from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
-from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece
+from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece
 from exhume.ingest.recognise import BY_NAME
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
@@ -53,6 +53,8 @@ class PieceSummary:
     span_ns: tuple[int, int] | None
     sampled_ns: tuple[int, int] | None
     """Part of the span: from when to when samples were taken."""
+    slots: tuple[int, ...]
+    """The ten minutes of its clock that it says anything about."""
     rows: int
     fields: tuple[str, ...]
     """Of its counters."""
@@ -128,6 +130,7 @@ def _summary(number: int, piece: Piece) -> PieceSummary:
     return PieceSummary(
         number, piece.hints, piece.clock, piece.claim, piece.span_ns(),
         piece.sampled_ns(),
+        piece.slots(),
         0 if sampled is None else len(sampled.rows),
         tuple(dict.fromkeys(block.field for block in piece.blocks)),
         () if sampled is None else tuple(sampled.sketch.tolist()),
@@ -172,7 +175,10 @@ def _loaded(path: Path) -> Piece:
     return spill.load(path)
 
 
-def buckets(span_ns: tuple[int, int], offset_ns: int) -> Sequence[int]:
-    """The starts of the ten minutes that a piece lies in."""
-    first, last = span_ns[0] + offset_ns, span_ns[1] + offset_ns
-    return range(first // SEGMENT_NS * SEGMENT_NS, last + 1, SEGMENT_NS)
+def buckets(slots: Sequence[int], offset_ns: int) -> list[int]:
+    """The starts of the ten minutes of wall time that ten minutes of a piece's clock lie in."""
+    found: set[int] = set()
+    for slot in slots:
+        first = slot * SLOT_NS + offset_ns
+        found.update(range(first // SEGMENT_NS * SEGMENT_NS, first + SLOT_NS, SEGMENT_NS))
+    return sorted(found)

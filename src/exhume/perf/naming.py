@@ -51,9 +51,8 @@ class Namer:
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         """For each sample its thread and the node its stack ends at (numbers until `finish`)."""
         comm = self._history.name(raw.tid, raw.time)
-        comm = np.where(
-            comm == UNKNOWN, -2 - raw.pid.astype(np.int64), comm
-        )  # nameless: by its pid
+        # Nameless: by its tid, as perf does. A reaped task has tid -1, with or without a pid.
+        comm = np.where(comm == UNKNOWN, -2 - raw.tid.astype(np.int64), comm)
         cgroup = np.where(
             raw.cgroup == UNKNOWN, self._history.cgroup(raw.pid, raw.time), raw.cgroup
         )
@@ -79,8 +78,8 @@ class Namer:
     def comm_text(self, comm: int) -> str:
         if comm >= 0:
             return self._history.names[comm]
-        pid = -2 - comm
-        return _IDLE_NAME if pid == 0 else f":{pid}"
+        tid = -2 - comm
+        return _IDLE_NAME if tid == 0 else f":{tid}"
 
     def _stack_nodes(self, raw: RawSamples, comm: I64) -> I64:
         """Each (address space, stack) is looked at once, each (process name, leaf) named once."""

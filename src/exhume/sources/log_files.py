@@ -46,14 +46,14 @@ class LogFollower:
             return None
         try:
             found, skipped = self._more()
+            if self._was_replaced():  # rotated: the rest of the old one is read, then the new one
+                self.close()
+                if self._open():
+                    more, skipped_too = self._more()
+                    found, skipped = found + more, skipped + skipped_too
         except OSError:  # a pipe, or a file server that forgot us: what is there next time may do
             self.close()
             raise
-        if self._was_replaced():  # rotated: the rest of the old one is read, then the new one
-            self.close()
-            if self._open():
-                more, skipped_too = self._more()
-                found, skipped = found + more, skipped + skipped_too
         return NewLines(str(self.path), tuple(found), skipped)
 
     def close(self) -> None:

@@ -61,6 +61,8 @@ class Unit:
 
 # Property, field and type of what GetAll answers.
 _DETAILS: tuple[tuple[str, str, type], ...] = (
+    ("ActiveState", "active_state", str),
+    ("SubState", "sub_state", str),
     ("Result", "result", str),
     ("NRestarts", "restarts_total", int),
     ("MainPID", "main_pid", int),
@@ -230,8 +232,9 @@ def _unit(
     invocations: Mapping[str, str],
 ) -> Unit:
     name, load, active, sub, _ = row
-    known = details[name][1] if name in details else {}
-    return Unit(name, invocations.get(name, ""), load, active, sub, **known)
+    # What is told with the rest: it may have been started since the list was made.
+    known = {"active_state": active, "sub_state": sub} | dict(details.get(name, ((), {}))[1])
+    return Unit(name, invocations.get(name, ""), load, **known)
 
 
 def _instant(monotonic_us: int | None, now_ns: int) -> int:

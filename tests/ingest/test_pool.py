@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from exhume.errors import ExhumeError
+from exhume.ingest.pool import Failed, Pool
+from exhume.ingest.work import note_progress
+
+
+def work(task: int) -> int:
+    note_progress(10)
+    if task == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if task == 4:
+        raise ExhumeError("it is broken", todo="mend it")
+    if task == 5:
+        raise FileNotFoundError(2, "No such file or directory", "x")
+    return task * 2
+
+
+def ignore(_: int) -> None:
+    pass
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_fails_is_told_and_the_others_go_on(jobs: int) -> None:
+    with Pool(jobs, 4) as pool:
+        found = dict(pool.run(work, [1, 4, 5, 6], ignore))
+    assert found == {
+        1: 2,
+        4: Failed("it is broken\n  mend it"),
+        5: Failed("x: No such file or directory"),
+        6: 12,
+    }
+
+
+def test_a_process_that_is_killed_costs_its_own_task_only() -> None:
+    done: list[int] = []
+    with Pool(2, 6) as pool:
+        found = dict(pool.run(work, [0, 1, 2, 3, 7, 8], done.append))
+        again = dict(pool.run(work, [9], done.append))
+    assert {task: result for task, result in found.items() if task != 3} == {
+        0: 0, 1: 2, 2: 4, 7: 14, 8: 16,
+    }  # fmt: skip
+    assert found[3] == Failed("the process that read it was killed (out of memory?)")
+    assert again == {9: 18}
+    assert done[-1] >= 60
