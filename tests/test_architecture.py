@@ -29,6 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("record", "ingest"),
     ("detect",),
     ("diagnose",),
+    ("inquiry",),
     ("export", "fleet"),
     ("web",),
     ("cli",),

@@ -1,0 +1,77 @@
+"""Why it happened: from the worst symptom to its root cause, with the evidence.
+
+A symptom is harm to somebody: a line of the kernel (a network reset, a lockup, an OOM kill), a job
+that failed, a thread that was ready and did not run, a thread held inside one kernel call. A busy
+machine alone is healthy. Each link from the symptom to the cause is tested four ways: was the cause
+there first, in the same place, does more of it do more harm, and is it quiet when the cause is.
+`found` needs all four, `suspected` two and nothing against it; what is contradicted is rejected and
+listed with the reason.
+
+Exit code: 0 healthy, 1 found or suspected, 2 the evidence does not say.
+
+Examples:
+  exhume why                          the worst symptom of the last hour recorded
+  exhume why --last 12h               … of the night
+  exhume why --at 03:14:05            explain that instant
+  exhume why --at 03:14:05 --core 39  … on that core
+  exhume why --json | jq .verdict
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from exhume.cli import common
+from exhume.cli.progress import step
+from exhume.cli.times import Viewpoint
+from exhume.model.case import Case
+from exhume.model.window import Window
+
+if TYPE_CHECKING:
+    from exhume.store.recording import Recording
+
+ANSWER = Case
+EXIT_CODES = {"healthy": 0, "found": 1, "suspected": 1, "unknown": 2}
+_HOUR_NS = 3600 * 1_000_000_000
+_AROUND_NS = 1800 * 1_000_000_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    common.add_data(parser)
+    common.add_window(parser, default="1h")
+    parser.add_argument("--core", type=int, metavar="N", help="what happened on this core")
+    common.add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    view = common.viewpoint(args)
+    with step("looking for the cause"):
+        recording = common.open_recording(args)
+        answer = ask(args, recording, view)
+    if args.json:
+        common.print_json(answer)
+    else:
+        from exhume.cli.render.why import render
+
+        screen = common.console()
+        common.show(screen, render(answer, view, common.look_of(screen)))
+    return EXIT_CODES[answer.verdict.status]
+
+
+def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case:
+    from exhume.inquiry.why import Question, why
+
+    at: Window | None = None
+    if args.at is not None:
+        at = common.window_of(args, view)
+        window = Window(at.start_ns - _AROUND_NS, at.end_ns + _AROUND_NS)
+        window = window.clip(recording.window()) or window
+    elif args.last is None and args.start is None:
+        # The last hour recorded: a recording that was imported, or has ended, is asked the same.
+        whole = recording.window()
+        window = Window(max(whole.start_ns, whole.end_ns - _HOUR_NS), whole.end_ns)
+    else:
+        window = common.window_of(args, view)
+    common.need_recorded(recording.spans(), window, view)
+    return why(recording, window, Question(at=at, core=args.core))

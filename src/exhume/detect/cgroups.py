@@ -1,0 +1,79 @@
+"""Zombie memory cgroups, and cgroups that used up their share of the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exhume.derive.zombies import walker_of
+from exhume.detect import shown
+from exhume.detect.storms import storms
+from exhume.model.finding import Finding
+from exhume.model.memcgs import ZombieParent
+from exhume.model.observation import Observation
+
+MANY_ZOMBIES = 2_000
+"""Walking so many takes longer than a timer tick (0.07 ms each on bare metal)."""
+FAST_GROWTH = 300.0
+"""An hour: a restart every 10 s makes 360."""
+_THROTTLED_NS = 100_000_000
+"""Stopped for a tenth of each second."""
+
+
+def zombies(seen: Observation) -> Iterator[Finding]:
+    answer = seen.zombies
+    if answer is None or answer.zombies is None:
+        return
+    growth = answer.growth.per_hour if answer.growth is not None else 0.0
+    if answer.zombies < MANY_ZOMBIES and not (growth >= FAST_GROWTH and answer.zombies >= 50):
+        return
+    holder = next((one.path for one in answer.parents), "")
+    kind = _pin(answer.parents[0]) if answer.parents else ""
+    walker, reschedules = walker_of(seen.kernel)
+    figures: dict[str, str | int | float] = {
+        "zombies": answer.zombies,
+        "live": answer.live if answer.live is not None else -1,
+        "growth_per_hour": round(growth, 1),
+        "walker": walker,
+        "reschedules": "yes" if reschedules else "no",
+    }
+    if holder:
+        figures |= {"holder": holder, "pinned_by": kind}
+    below = f" below {holder}" if holder else ""
+    yield Finding(
+        "zombie-cgroups",
+        f"{answer.zombies:,} zombie memory cgroups{below}, growing by {growth:,.0f} an hour",
+        seen.window,
+        subject=holder,
+        figures=figures,
+        check=f"exhume zombies {shown.span(seen.window)}",
+    )
+
+
+def _pin(parent: ZombieParent) -> str:
+    """What keeps them, by v1's account of the memory that dead children still hold."""
+    sizes = {
+        "tmpfs": parent.shmem_bytes or 0,
+        "page cache": parent.file_bytes or 0,
+        "anonymous memory": parent.anonymous_bytes or 0,
+    }
+    most = max(sizes, key=lambda name: sizes[name])
+    return most if sizes[most] else "not known"
+
+
+def throttled(seen: Observation) -> Iterator[Finding]:
+    """CPU bandwidth: its threads were ready, and stopped until the next period."""
+    for series in seen.series.get("cgroup.cpu_throttled_ns", ()):
+        for one in storms(series, _THROTTLED_NS, times=2.0)[:3]:
+            stopped = one.mean / 1e9
+            yield Finding(
+                "cpu-throttling",
+                f"{series.instance} was stopped for {stopped:.2f} s of each second by its CPU "
+                f"limit, for {one.window.seconds:.0f} s",
+                one.window,
+                subject=series.instance,
+                figures={"throttled_seconds_per_second": round(stopped, 3)},
+                unusual=one.times_usual,
+                check=shown.series(
+                    "cgroup.cpu_throttled_ns", one.window, f"--instance '{series.instance}'"
+                ),
+            )

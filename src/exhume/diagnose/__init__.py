@@ -1,0 +1,1 @@
+"""Findings and observations → a case: symptom ◄ mechanism ◄ root cause, each link tested. Pure."""

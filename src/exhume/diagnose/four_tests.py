@@ -1,0 +1,128 @@
+"""The four tests of a link between a cause and its effect. Each says passed, failed or untested.
+
+A test that can't be made is untested, never passed: three symptoms are too few for a statistic, and
+one level of the cause has no dose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from exhume.model.arrays import F64
+from exhume.model.case import Outcome
+from exhume.model.window import Window
+
+LEAST_EFFECTS = 3
+SHIFTS = 199
+_SLACK_NS = 1_000_000_000
+_PASSES = 0.05
+_RHO_PASSES, _RHO_FAILS = 0.6, 0.1
+_LEAST_SPREAD = 1.3
+"""Largest to smallest dose: with less there is nothing to compare."""
+
+
+def order(causes: Sequence[Window], effects: Sequence[Window]) -> Outcome:
+    """Of the effects that overlap a cause: did that begin first? Clocks may differ by a second."""
+    first = [
+        min(cause.start_ns for cause in causes if cause.overlaps(widened(effect)))
+        <= effect.start_ns + _SLACK_NS
+        for effect in effects
+        if any(cause.overlaps(widened(effect)) for cause in causes)
+    ]
+    if not first:
+        return "untested"
+    return "passed" if sum(first) >= 0.8 * len(first) else "failed"
+
+
+def widened(window: Window, by_ns: int = _SLACK_NS) -> Window:
+    return Window(window.start_ns - by_ns, window.end_ns + by_ns)
+
+
+def dose(cause: Sequence[float], effect: Sequence[float]) -> Outcome:
+    """More of the one, more of the other: by rank, over at least three pairs."""
+    x, y = np.array(cause, np.float64), np.array(effect, np.float64)
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
+    if len(x) < LEAST_EFFECTS or not _spreads(x):
+        return "untested"
+    rho = rank_correlation(x, y)
+    if rho >= _RHO_PASSES:
+        return "passed"
+    return "failed" if rho < _RHO_FAILS and len(x) >= 5 else "untested"
+
+
+def same_length(cause: Sequence[float], effect: Sequence[float]) -> Outcome:
+    """The effect lasts as long as the cause: what holds a core for 7 s makes others 7 s late."""
+    pairs = [(a, b) for a, b in zip(cause, effect, strict=True) if a > 0 and b > 0]
+    if not pairs:
+        return "untested"
+    ratios = sorted(b / a for a, b in pairs)
+    middle = ratios[len(ratios) // 2]
+    return "passed" if 0.5 <= middle <= 2.0 else "untested"
+
+
+def _spreads(values: F64) -> bool:
+    low, high = float(values.min()), float(values.max())
+    return high > 0 and (low <= 0 or high / low >= _LEAST_SPREAD)
+
+
+def rank_correlation(x: F64, y: F64) -> float:
+    """Spearman's, ties shared."""
+    a, b = _ranks(x), _ranks(y)
+    a, b = a - a.mean(), b - b.mean()
+    scale = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / scale if scale else 0.0
+
+
+def _ranks(values: F64) -> F64:
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    middle = last - (counts - 1) / 2
+    found: F64 = middle[place].astype(np.float64)
+    return found
+
+
+def counterfactual(
+    causes: Sequence[Window], effects: Sequence[Window], within: Window
+) -> tuple[Outcome, float, float]:
+    """Quiet while the cause is quiet. Also: the share of effects that meet a cause, and how often
+    that share is reached when the causes are shifted in a circle (chance)."""
+    if not effects:
+        return "untested", np.nan, np.nan
+    share = _met(causes, effects)
+    if len(effects) < LEAST_EFFECTS:
+        return "untested", share, np.nan
+    if share < 0.5:
+        return "failed", share, 1.0
+    length = within.end_ns - within.start_ns
+    reached = 0
+    for number in range(1, SHIFTS + 1):
+        by = length * number // (SHIFTS + 1)
+        reached += _met(_shifted(causes, by, within), effects) >= share
+    chance = (reached + 1) / (SHIFTS + 1)
+    return ("passed" if chance <= _PASSES else "untested"), share, chance
+
+
+def _met(causes: Sequence[Window], effects: Sequence[Window]) -> float:
+    """The share of effects that overlap a cause for half of the shorter of the two, or more."""
+    if not causes:
+        return 0.0
+    starts = np.array([cause.start_ns for cause in causes], np.int64)
+    ends = np.array([cause.end_ns for cause in causes], np.int64)
+    met = 0
+    for effect in effects:
+        both = np.minimum(ends, effect.end_ns) - np.maximum(starts, effect.start_ns)
+        shorter = np.minimum(ends - starts, effect.end_ns - effect.start_ns)
+        met += bool((both >= 0.5 * np.maximum(1, shorter)).any())
+    return met / len(effects)
+
+
+def _shifted(causes: Sequence[Window], by_ns: int, within: Window) -> list[Window]:
+    length = max(1, within.end_ns - within.start_ns)
+    moved = []
+    for cause in causes:
+        start = within.start_ns + (cause.start_ns - within.start_ns + by_ns) % length
+        moved.append(Window(start, start + (cause.end_ns - cause.start_ns)))
+    return moved

@@ -1,0 +1,38 @@
+"""What could be the cause: one function each, all of them tried each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from exhume.diagnose.hypotheses import (
+    births,
+    bystanders,
+    devices,
+    hogs,
+    memory,
+    network,
+    taken_cores,
+    zombie_cgroups,
+)
+from exhume.diagnose.scene import Scene, Suspicion
+
+Hypothesis = Callable[[Scene], Iterable[Suspicion]]
+
+HYPOTHESES: tuple[Hypothesis, ...] = (
+    taken_cores.steal,
+    taken_cores.throttling,
+    zombie_cgroups.suspects,
+    memory.out_of_memory,
+    memory.reclaim,
+    memory.page_faults,
+    network.softirq_flood,
+    network.imbalance,
+    network.network_limit,
+    births.crash_loop,
+    births.fork_storm,
+    devices.told_by_kernel,
+    devices.io_stall,
+    devices.lock_contention,
+    hogs.suspects,
+    bystanders.suspects,
+)

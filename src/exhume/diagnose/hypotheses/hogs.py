@@ -1,0 +1,126 @@
+"""Somebody keeps a core to itself: by real-time priority, in user mode, or inside the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import mean, pstdev
+
+import numpy as np
+
+from exhume.diagnose.holding import Holder, held_core, holders
+from exhume.diagnose.kernel_paths import matches
+from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
+from exhume.model.case import Actions, Party, Tests
+from exhume.model.occupancy import Occupant
+from exhume.model.series import MISSING
+from exhume.model.window import Window
+
+_LEAST_TURNS = 4
+_STEADY = 0.25
+
+
+def suspects(scene: Scene) -> Iterator[Suspicion]:
+    for holder in holders(scene):
+        occupant = holder.occupant
+        if occupant.is_kernel_thread or occupant.comm == scene.symptom.victim.comm:
+            continue
+        if scene.symptom.victim.core is None and scene.core is None:
+            continue
+        yield _suspicion(scene, holder)
+
+
+def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
+    occupant = holder.occupant
+    priority = rt_priority(scene, occupant)
+    throttled = [e for e in scene.seen.events if e.fields.get("signature") == "rt_throttle"]
+    in_user = occupant.user_share >= 0.5
+    if priority or (throttled and priority is None and in_user):
+        kind, word = "realtime-hog", "with real-time priority"
+    elif in_user:
+        kind, word = "userspace-hog", "in user mode"
+    else:
+        kind, word = "kernel-hog", "inside the kernel"
+    doing = next((one.path.meaning for one in matches(occupant.frames)), "computing")
+    step = held_core(scene, holder, "computing" if in_user else doing)
+    culprit = party_of(occupant, scene.core)
+    steps: tuple[Step, ...] = (step,)
+    details: dict[str, str | int | float] = {"mode": "user" if in_user else "system"}
+    if priority:
+        details["rt_priority"] = priority
+        steps = (step, _outranks(holder, priority, step.tests))
+    period = period_seconds(holder.causes)
+    if period is not None:
+        details["period_seconds"] = round(period, 2)
+    every = f", every {period:.1f} s" if period is not None else ""
+    return Suspicion(
+        kind=kind,
+        culprit=culprit,
+        summary=(
+            f"{occupant.comm} keeps CPU {scene.core} to itself {word}{every}, and "
+            f"{scene.symptom.victim.name} can't run there meanwhile"
+        ),
+        steps=(*steps[:-1], _as_root(steps[-1])),
+        depth=2 if kind == "realtime-hog" else 1,
+        payer=culprit,
+        victim=scene.symptom.victim,
+        details=details,
+        actions=_actions(culprit, kind, scene.core),
+    )
+
+
+def _as_root(step: Step) -> Step:
+    return Step(step.claim, "root_cause", step.tests, step.proofs)
+
+
+def _outranks(holder: Holder, priority: int, known: Tests) -> Step:
+    """A real-time thread is not preempted by fair ones: that is why they wait."""
+    name, window = holder.occupant.comm, holder.stalls[0].window
+    claim = f"{name} runs with real-time priority {priority}: no ordinary thread can preempt it"
+    proof = Proof(
+        "scheduling class",
+        claim,
+        {"rt_priority": priority},
+        window,
+        f"exhume series process.rt_priority --at {window.start_ns / 1e9:.0f} --for 10s",
+    )
+    tests = Tests("passed", known.place, known.dose, known.counterfactual)
+    return Step(claim, "root_cause", tests, (proof,))
+
+
+def rt_priority(scene: Scene, occupant: Occupant) -> int | None:
+    """None where it was not recorded."""
+    for one in scene.seen.series.get("process.rt_priority", ()):
+        if one.instance == f"{occupant.pid} {occupant.comm}":
+            values = one.values[one.values != MISSING]
+            return int(values.max()) if len(values) else None
+    return None
+
+
+def period_seconds(causes: Sequence[Window]) -> float | None:
+    """From start to start, where that is steady."""
+    starts = sorted(cause.start_ns for cause in causes)
+    if len(starts) < _LEAST_TURNS:
+        return None
+    gaps = np.diff(starts) / 1e9
+    typical = float(np.median(gaps))
+    if typical <= 0:
+        return None
+    near = [gap for gap in gaps.tolist() if gap < 3 * typical]
+    return mean(near) if pstdev(near) <= _STEADY * mean(near) else None
+
+
+def _actions(culprit: Party, kind: str, core: int | None) -> Actions:
+    who = f"{culprit.comm} (pid {culprit.pid})" if culprit.pid else culprit.name
+    if kind == "realtime-hog":
+        now = (
+            f"chrt -o -p 0 {culprit.pid}: give {who} an ordinary priority, from another core than "
+            f"{core}",
+        )
+        good = (f"start {culprit.name} without real-time priority, or on an isolated core",)
+        undo = (f"chrt -f -p PRIORITY {culprit.pid}",)
+    else:
+        now = (f"taskset -pc OTHER_CORES {culprit.pid}: move {who} off CPU {core}, or stop it",)
+        good = (f"keep {culprit.name} off the cores that serve the network, or limit it",)
+        undo = (f"taskset -pc {core} {culprit.pid}",)
+    verify = ("exhume why --since-fix TIME", f"exhume top --core {core} --last 1m")
+    return Actions(now, good, undo, verify)

@@ -1,0 +1,301 @@
+"""Page faults, reclaim, and want of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from exhume.derive.rates import rates
+from exhume.detect.storms import Storm, storms
+from exhume.diagnose.cause import cgroups_of, mean_of, party, weigh
+from exhume.diagnose.holding import Holder, check_top, held_core, holders
+from exhume.diagnose.kernel_paths import match
+from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
+from exhume.diagnose.symptoms import name_and_pid
+from exhume.model.answers import EventAnswer
+from exhume.model.case import Actions, Outcome, Party, Tests
+from exhume.model.window import Window
+
+_LEAST_SHARE = 0.3
+_FAULTS_FLOOR = 50_000
+_ENOUGH_ZOMBIES = 1_000
+
+
+def page_faults(scene: Scene) -> Iterator[Suspicion]:
+    """A storm of page faults while the victim waited, and who made most of them."""
+    series = scene.seen.node_series("vmstat.pgfault")
+    found = [
+        one
+        for one in storms(series, _FAULTS_FLOOR, times=3.0)
+        if any(one.window.overlaps(like.window) for like in scene.like)
+    ]
+    if series is None or not found:
+        return
+    who, share = _faulter(scene, found[0].window)
+    if not who:
+        return
+    comm, pid = name_and_pid(who)
+    culprit = party(scene.seen, comm, pid=pid)
+    place = _shares_place(scene, comm)
+    tests = weigh(scene, [one.window for one in found], place, mean_of(rates(series).per_second))
+    step = Step(
+        f"{found[0].mean:,.0f} page faults a second, {100 * share:.0f} % of them by {comm}",
+        "root_cause",
+        tests,
+        (
+            _storm_proof(found[0]),
+            _faulter_proof(who, share, found[0].window),
+            *_fault_frames(scene),
+        ),
+    )
+    yield Suspicion(
+        kind="page-fault-storm",
+        culprit=culprit,
+        summary=(
+            f"{comm} makes {100 * share:.0f} % of {found[0].mean:,.0f} page faults a second, and "
+            f"{scene.symptom.victim.name} waits meanwhile"
+        ),
+        steps=(step,),
+        depth=2,
+        payer=culprit,
+        victim=scene.symptom.victim,
+        details={"faults_per_second": round(found[0].mean), "share": round(share, 3)},
+        actions=Actions(
+            now=(f"stop or limit {culprit.name}",),
+            for_good=(
+                f"let {comm} keep its memory (no madvise/munmap in a loop), use huge pages, or "
+                "give it cores of its own",
+            ),
+            undo=(f"start {culprit.name} again",),
+            verify=("exhume series vmstat.pgfault --last 10m", "exhume why --since-fix TIME"),
+        ),
+    )
+
+
+def _faulter(scene: Scene, window: Window) -> tuple[str, float]:
+    gained: dict[str, float] = {}
+    for kind in ("process.faults", "process.major_faults"):
+        for one in scene.seen.series.get(kind, ()):
+            found = rates(one)
+            here = (found.per_second.end_ns > window.start_ns) & (
+                found.per_second.start_ns < window.end_ns
+            )
+            total = float(np.nansum(found.rise[here]))
+            gained[one.instance] = gained.get(one.instance, 0.0) + total
+    if not gained or not sum(gained.values()):
+        return "", 0.0
+    most = max(sorted(gained), key=lambda name: gained[name])
+    return most, gained[most] / sum(gained.values())
+
+
+def _shares_place(scene: Scene, comm: str) -> Outcome:
+    """It was on the victim's core, or in its cgroup."""
+    for stall in scene.stalls:
+        if stall.close_up is not None:
+            there = [o for o in stall.close_up.during.occupants if o.comm == comm]
+            if there and there[0].share_of_window >= 0.2:
+                return "passed"
+    victim = scene.symptom.victim.comm or ""
+    shared = set(cgroups_of(scene.seen, victim)) & set(cgroups_of(scene.seen, comm))
+    return "passed" if shared - {"/"} else "untested"
+
+
+def _storm_proof(storm: Storm) -> Proof:
+    usual = f", usually {storm.usual:,.0f}" if storm.usual else ""
+    span = f"--from {storm.window.start_ns / 1e9:.0f} --to {storm.window.end_ns / 1e9:.0f}"
+    return Proof(
+        "counters",
+        f"{storm.mean:,.0f} page faults a second for {storm.window.seconds:.0f} s{usual}",
+        {"faults_per_second": round(storm.mean, 1), "peak": round(storm.peak, 1)},
+        storm.window,
+        f"exhume series vmstat.pgfault {span}",
+    )
+
+
+def _faulter_proof(who: str, share: float, window: Window) -> Proof:
+    span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+    return Proof(
+        "processes",
+        f"{who} made {100 * share:.0f} % of the faults of the busiest processes",
+        {"share": round(share, 3)},
+        window,
+        f"exhume series process.faults {span}",
+    )
+
+
+def _fault_frames(scene: Scene) -> tuple[Proof, ...]:
+    for holder in holders(scene):
+        found = match(holder.occupant.frames, "page-fault")
+        if found is not None and found.share >= _LEAST_SHARE:
+            window = holder.stalls[0].window
+            return (
+                Proof(
+                    "samples",
+                    f"{100 * found.share:.0f} % of {holder.occupant.comm}'s samples on CPU "
+                    f"{scene.core} serve page faults ({found.function})",
+                    {"function": found.function, "share": round(found.share, 3)},
+                    window,
+                    check_top(scene.core, window),
+                ),
+            )
+    return ()
+
+
+def reclaim(scene: Scene) -> Iterator[Suspicion]:
+    """Somebody has to free memory before it gets any: below the limit of a cgroup, or all do."""
+    zombies = scene.seen.zombies
+    level = zombies.zombies if zombies is not None and zombies.zombies is not None else 0
+    for holder in holders(scene):
+        found = match(holder.occupant.frames, "reclaim")
+        if found is None or found.share < _LEAST_SHARE:
+            continue
+        limited = match(holder.occupant.frames, "memcg-limit")
+        culprit = _limited_party(scene, holder, limited is not None)
+        is_victim = holder.occupant.comm == scene.symptom.victim.comm
+        series = scene.seen.node_series("vmstat.pgscan_direct")
+        amount = mean_of(rates(series).per_second) if series is not None else None
+        tests = weigh(scene, holder.causes, "passed", amount)
+        where = f"below the limit of {culprit.cgroup}" if limited and culprit.cgroup else "first"
+        claim = f"{holder.occupant.comm} had to free memory {where} ({found.function})"
+        proofs = [
+            Proof(
+                "samples",
+                f"{100 * found.share:.0f} % of {holder.occupant.comm}'s samples free memory",
+                {"function": found.function, "share": round(found.share, 3)},
+                holder.stalls[0].window,
+                check_top(scene.core, holder.stalls[0].window),
+            )
+        ]
+        if amount is not None and np.isfinite(scanned := amount(scene.symptom.window)):
+            proofs.append(_scan_proof(scene, scanned))
+        near = () if is_victim else (held_core(scene, holder, "freeing memory"),)
+        yield Suspicion(
+            kind="memory-reclaim",
+            culprit=culprit,
+            summary=f"{holder.occupant.comm} spends its time freeing memory {where}",
+            steps=(*near, Step(claim, "root_cause", tests, tuple(proofs))),
+            depth=2,
+            payer=party(scene.seen, holder.occupant.comm, scene.core),
+            victim=scene.symptom.victim,
+            details={"function": found.function, "by_limit": "yes" if limited else "no"},
+            actions=_reclaim_actions(culprit, limited is not None),
+            contradiction=(
+                f"it frees memory slowly because it walks {level:,} zombies"
+                if level >= _ENOUGH_ZOMBIES and match(holder.occupant.frames, "zombie-walk")
+                else ""
+            ),
+        )
+
+
+def _limited_party(scene: Scene, holder: Holder, limited: bool) -> Party:
+    occupant = holder.occupant
+    own = party(scene.seen, occupant.comm, pid=occupant.pid)
+    if not limited or not occupant.cgroup:
+        return own
+    # Of all in that cgroup who fills it: most faults and core time beside the victim.
+    inside = [
+        one
+        for one in scene.seen.processes
+        if one.cgroup == occupant.cgroup and one.comm != scene.symptom.victim.comm
+    ]
+    most = max(inside, key=lambda one: one.core_ns, default=None)
+    return own if most is None else party(scene.seen, most.comm, pid=most.pid)
+
+
+def _scan_proof(scene: Scene, scanned: float) -> Proof:
+    window = scene.symptom.window
+    span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9 + 1:.0f}"
+    return Proof(
+        "counters",
+        f"{scanned:,.0f} pages a second were looked at by those who wait for memory",
+        {"pages_per_second": round(scanned, 1)},
+        window,
+        f"exhume series vmstat.pgscan_direct {span}",
+    )
+
+
+def _reclaim_actions(culprit: Party, limited: bool) -> Actions:
+    if limited:
+        now = (f"raise the memory limit of {culprit.cgroup}, or stop {culprit.name}",)
+    else:
+        now = (f"free memory: stop {culprit.name}, or drop what nobody needs",)
+    return Actions(
+        now=now,
+        for_good=(f"give {culprit.name} the memory that it needs, or let it need less",),
+        undo=("set the limit back",),
+        verify=("exhume series vmstat.pgscan_direct --last 10m", "exhume why --since-fix TIME"),
+    )
+
+
+def out_of_memory(scene: Scene) -> Iterator[Suspicion]:
+    """The kernel says who it killed, and in which cgroup memory ran out."""
+    kills = [e for e in scene.seen.events if e.fields.get("signature") == "oom.kill"]
+    if scene.symptom.kind != "out-of-memory" or not kills:
+        return
+    kill = min(kills, key=lambda event: abs(event.wall_ns - scene.symptom.wall_ns))
+    detail = _nearest(scene, kill, "oom.detail")
+    comm = str(kill.fields.get("comm", kill.subject))
+    memcg = str(detail.fields.get("oom_memcg", "")) if detail else ""
+    by_limit = "cgroup" in str(kill.fields.get("scope", "")) or bool(memcg and memcg != "/")
+    culprit = party(scene.seen, comm, pid=kill.pid)
+    if memcg and not culprit.cgroup:
+        culprit = Party(comm=comm, pid=kill.pid, cgroup=memcg)
+    held = kill.fields.get("anonymous_bytes", 0)
+    size = f"{int(held) / 2**20:,.0f} MiB" if isinstance(held, int | float) else "much"
+    where = f"cgroup {memcg} reached its limit" if by_limit else "the node ran out of memory"
+    proofs = [
+        Proof(
+            "kernel log",
+            kill.text,
+            {"anonymous_bytes": held if isinstance(held, int | float) else 0},
+            Window(kill.wall_ns, kill.wall_ns + 1),
+            f"exhume events --signature oom.kill --at {kill.wall_ns / 1e9:.0f} --for 5s",
+        )
+    ]
+    counter = scene.seen.node_series("vmstat.oom_kill")
+    counted: Outcome = "untested"
+    if counter is not None:
+        rose = rates(counter)
+        near = np.abs(rose.per_second.end_ns - kill.wall_ns) <= 3_000_000_000
+        risen = float(np.nansum(rose.rise[near]))
+        if risen > 0:
+            counted = "passed"
+            proofs.append(
+                Proof(
+                    "counters",
+                    f"the kernel's count of kills rose by {risen:.0f}",
+                    {"kills": round(risen)},
+                    Window(kill.wall_ns - 3_000_000_000, kill.wall_ns + 3_000_000_000),
+                    "exhume series vmstat.oom_kill "
+                    f"--from {kill.wall_ns / 1e9 - 5:.0f} --to {kill.wall_ns / 1e9 + 5:.0f}",
+                )
+            )
+    claim = f"{where} with {comm} holding {size} of it, and the kernel killed it"
+    tests = Tests("passed", "passed", "passed" if held else "untested", counted)
+    yield Suspicion(
+        kind="out-of-memory",
+        culprit=culprit,
+        summary=f"{comm} was killed: {where}, and it held {size}",
+        steps=(Step(claim, "root_cause", tests, tuple(proofs)),),
+        depth=2,
+        victim=scene.symptom.victim,
+        details={"by_limit": "yes" if by_limit else "no", "oom_cgroup": memcg or "/"},
+        actions=Actions(
+            now=(f"start {culprit.name} with less to do, or with a higher limit",),
+            for_good=(f"find out why {comm} needs {size}; set its limit to what it needs",),
+            undo=("set the limit back",),
+            verify=("exhume events --signature oom.kill --last 1h: none",),
+        ),
+    )
+
+
+def _nearest(scene: Scene, event: EventAnswer, signature: str) -> EventAnswer | None:
+    found = [
+        one
+        for one in scene.seen.events
+        if one.fields.get("signature") == signature
+        and abs(one.wall_ns - event.wall_ns) < 2_000_000_000
+        and one.pid in (None, event.pid)
+    ]
+    return min(found, key=lambda one: abs(one.wall_ns - event.wall_ns), default=None)

@@ -1,0 +1,214 @@
+"""Softirq floods, queues that meet on one core, and limits of the network itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from exhume.derive.rates import Intervals, rates
+from exhume.detect.network import flood, limits
+from exhume.diagnose.cause import mean_of, party, weigh
+from exhume.diagnose.holding import check_top
+from exhume.diagnose.kernel_paths import kernel_paths
+from exhume.diagnose.scene import Proof, Scene, Stall, Step, Suspicion
+from exhume.model.case import Actions, Party
+from exhume.model.finding import Finding
+from exhume.model.window import Window
+
+_LEAST_SHARE = 0.4
+_LEAST_SEND_MS = 500
+
+
+def softirq_flood(scene: Scene) -> Iterator[Suspicion]:
+    """The victim's core was busy receiving packets, and somebody here may be sending them."""
+    flooded = [
+        stall
+        for stall in scene.stalls
+        if stall.close_up is not None and _softirq(stall) >= _LEAST_SHARE
+    ]
+    if scene.core is None or len(flooded) < 0.5 * max(1, len(scene.stalls)):
+        return
+    packets = scene.seen.instance("softnet.processed", str(scene.core))
+    amount = mean_of(rates(packets).per_second) if packets is not None else None
+    causes = [one.window for one in flood(scene.seen) if one.core == scene.core]
+    causes = causes or [stall.window for stall in flooded]
+    longest = max(flooded, key=lambda stall: stall.window.seconds)
+    share = _softirq(longest)
+    claim = f"CPU {scene.core} spent {100 * share:.0f} % of the time in softirqs"
+    proofs = [
+        Proof(
+            "samples",
+            claim,
+            {"softirq_percent": round(100 * share, 1), "stalls": len(flooded)},
+            longest.window,
+            check_top(scene.core, longest.window) + " --mode softirq",
+        )
+    ]
+    rate = float("nan")
+    if amount is not None and np.isfinite(rate := amount(longest.window)):
+        proofs.append(_packets(scene, rate, longest.window))
+    sender = _sender(scene)
+    culprit = sender if sender is not None else Party(core=scene.core)
+    by = f" that {culprit.name} sends" if sender is not None else ""
+    details: dict[str, str | int | float] = {"softirq_percent": round(100 * share, 1)}
+    if np.isfinite(rate):
+        details["packets_per_second"] = round(rate)
+    tests = weigh(scene, causes, scene.place, amount)
+    yield Suspicion(
+        kind="softirq-flood",
+        culprit=culprit,
+        summary=f"CPU {scene.core} drowns in packets{by}, and {scene.symptom.victim.name} waits",
+        steps=(Step(claim + by, "root_cause", tests, tuple(proofs)),),
+        depth=2,
+        payer=Party(core=scene.core),
+        victim=scene.symptom.victim,
+        details=details,
+        actions=Actions(
+            now=(f"stop or slow down {culprit.name}",)
+            if sender is not None
+            else ("find the sender: tcpdump -nn -c 1000 -i IFACE",),
+            for_good=(
+                "spread the queues over more cores (RPS, more queues, irqbalance), or limit the "
+                "sender",
+            ),
+            undo=(f"start {culprit.name} again",),
+            verify=(f"exhume series softnet.processed --instance {scene.core} --last 10m",),
+        ),
+        missing=() if sender is not None else ("who sends is not on this node, or not sampled",),
+    )
+
+
+def _softirq(stall: Stall) -> float:
+    return 0.0 if stall.close_up is None else stall.close_up.during.softirq_share
+
+
+def _packets(scene: Scene, rate: float, window: Window) -> Proof:
+    span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9 + 1:.0f}"
+    return Proof(
+        "counters",
+        f"{rate:,.0f} packets a second were taken off the network on CPU {scene.core}",
+        {"packets_per_second": round(rate)},
+        window,
+        f"exhume series softnet.processed {span} --instance {scene.core}",
+    )
+
+
+def _sender(scene: Scene) -> Party | None:
+    """Who spent most core time in the functions that send."""
+    path = next(one for one in kernel_paths() if one.id == "send")
+    sent = {
+        comm: max((ms for name, ms in frames.items() if path.has(name)), default=0)
+        for comm, frames in scene.seen.frame_ms.items()
+    }
+    if not sent:
+        return None
+    most = max(sorted(sent), key=lambda comm: sent[comm])
+    return party(scene.seen, most) if sent[most] >= _LEAST_SEND_MS else None
+
+
+def imbalance(scene: Scene) -> Iterator[Suspicion]:
+    """Several queues of one card interrupt the core that was overloaded."""
+    for crowd in scene.seen.crowds:
+        if crowd.core != scene.core:
+            continue
+        busy = [stall for stall in scene.stalls if _softirq(stall) >= 0.3]
+        if not busy:
+            continue
+        claim = (
+            f"{crowd.queues} of {crowd.of_queues} queues of {crowd.device} interrupt CPU "
+            f"{crowd.core}, and it spends its time on them"
+        )
+        window = busy[0].window
+        proofs = (
+            Proof(
+                "interrupts",
+                claim,
+                {"queues": crowd.queues, "of_queues": crowd.of_queues},
+                window,
+                f"exhume irqs --at {window.start_ns / 1e9:.0f} --for 60s",
+            ),
+            Proof(
+                "samples",
+                f"CPU {crowd.core} was in softirqs for {100 * _softirq(busy[0]):.0f} % of it",
+                {"softirq_percent": round(100 * _softirq(busy[0]), 1)},
+                window,
+                check_top(scene.core, window),
+            ),
+        )
+        tests = weigh(scene, [stall.window for stall in busy], scene.place)
+        yield Suspicion(
+            kind="interrupt-imbalance",
+            culprit=Party(comm=crowd.device, core=crowd.core),
+            summary=f"the queues of {crowd.device} all interrupt CPU {crowd.core}",
+            steps=(Step(claim, "root_cause", tests, proofs),),
+            depth=1,
+            victim=scene.symptom.victim,
+            actions=Actions(
+                now=(f"spread them: set_irq_affinity or irqbalance for {crowd.device}",),
+                for_good=("have irqbalance run, or set affinities at boot",),
+                undo=("write the old smp_affinity back",),
+                verify=("exhume irqs --last 10m",),
+            ),
+        )
+
+
+def network_limit(scene: Scene) -> Iterator[Suspicion]:
+    """The cloud's own limit of the card, or a table of connections that is full."""
+    over = [one for one in limits(scene.seen) if _near(scene, one.window)]
+    lines = [
+        event
+        for event in scene.seen.events
+        if event.fields.get("class") == "limit"
+        and event.kind == "kernel-log"
+        and _near(scene, Window(event.wall_ns, event.wall_ns + 1))
+    ]
+    if scene.symptom.kind not in ("job-failure", "network-reset", "limit-reached"):
+        return
+    if over:
+        yield _limit(scene, over[0])
+    elif lines:
+        event = lines[0]
+        claim = f"the kernel says: {event.text}"
+        window = Window(event.wall_ns, event.wall_ns + 1)
+        proof = Proof(
+            "kernel log", claim, {"count": event.count}, window,
+            f"exhume events --at {event.wall_ns / 1e9:.0f} --for 5s",
+        )  # fmt: skip
+        tests = weigh(scene, [window], "passed")
+        yield Suspicion(
+            kind="network-limit",
+            culprit=Party(comm=event.subject),
+            summary=f"a limit of the kernel was reached: {event.text}",
+            steps=(Step(claim, "root_cause", tests, (proof,)),),
+            depth=1,
+            victim=scene.symptom.victim,
+        )
+
+
+def _limit(scene: Scene, one: Finding) -> Suspicion:
+    proof = Proof("driver counters", one.claim, one.figures, one.window, one.check)
+    series = scene.seen.instance("nic.stat", one.subject)
+    amount = None
+    if series is not None:
+        found: Intervals = rates(series).per_second
+        amount = mean_of(found)
+    tests = weigh(scene, [one.window], "passed", amount)
+    return Suspicion(
+        kind="network-limit",
+        culprit=Party(comm=one.subject),
+        summary=f"the network card's allowance was exceeded ({one.subject})",
+        steps=(Step(one.claim, "root_cause", tests, (proof,)),),
+        depth=1,
+        victim=scene.symptom.victim,
+        actions=Actions(
+            now=("send less, or spread over more nodes",),
+            for_good=("a larger instance type has a larger allowance",),
+            verify=(one.check,),
+        ),
+    )
+
+
+def _near(scene: Scene, window: Window) -> bool:
+    wide = Window(window.start_ns - 30_000_000_000, window.end_ns + 30_000_000_000)
+    return any(wide.overlaps(one.window) for one in scene.like)

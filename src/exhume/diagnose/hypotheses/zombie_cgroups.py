@@ -1,0 +1,252 @@
+"""Somebody walks dead memory cgroups, and somebody else keeps leaving them behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from exhume.derive.zombies import walker_of
+from exhume.diagnose import four_tests
+from exhume.diagnose.holding import Holder, check_top, held_core, holders
+from exhume.diagnose.kernel_paths import Match, match
+from exhume.diagnose.leakers import Leaker, leakers
+from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
+from exhume.model.arrays import F64
+from exhume.model.case import Actions, Outcome, Party, Tests
+from exhume.model.memcgs import MemcgName
+
+LEAST_ZOMBIES = 200
+_LEAST_SHARE = 0.3
+
+
+def suspects(scene: Scene) -> Iterator[Suspicion]:
+    for holder in holders(scene):
+        walk = match(holder.occupant.frames, "zombie-walk")
+        if walk is not None and walk.share >= _LEAST_SHARE and holder.occupant.user_share < 0.5:
+            yield from _of(scene, holder, walk)
+
+
+def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
+    payer = party_of(holder.occupant, scene.core)
+    is_victim = scene.symptom.victim.comm == holder.occupant.comm
+    first = held_core(scene, holder, f"walking memory cgroups ({walk.function})")
+    walked = _walk(scene, holder, walk)
+    victim = scene.symptom.victim
+    near = () if is_victim else (first,)
+    level = _level(scene, scene.symptom.wall_ns)
+    if np.isfinite(level) and level < LEAST_ZOMBIES:
+        yield Suspicion(
+            kind="zombie-cgroups",
+            culprit=payer,
+            summary=f"{holder.occupant.comm} walks memory cgroups",
+            steps=(*near, walked),
+            depth=2,
+            payer=payer,
+            victim=victim,
+            contradiction=f"there were only {level:.0f} zombies to walk",
+        )
+        return
+    found = leakers(scene.seen)
+    fitting = [one for one in found if not one.against]
+    for leaker in [*fitting[:2], *(one for one in found if one.against)][:6]:
+        yield _suspicion(
+            scene, holder, (*near, walked, _leak(scene, leaker)), leaker, payer, victim
+        )
+    if not fitting:
+        yield _by_name(scene, (*near, walked), payer, victim)
+
+
+def _suspicion(
+    scene: Scene,
+    holder: Holder,
+    steps: tuple[Step, ...],
+    leaker: Leaker,
+    payer: Party,
+    victim: Party,
+) -> Suspicion:
+    name = leaker.culprit.name
+    per_zombie = _seconds_per_zombie(scene, holder)
+    return Suspicion(
+        kind="zombie-cgroups",
+        culprit=leaker.culprit,
+        summary=(
+            f"{name} starts again and again and leaves a dead memory cgroup behind each time; "
+            f"{payer.name} walks all {_level(scene, scene.symptom.wall_ns):,.0f} of them"
+            + ("" if payer.comm == victim.comm else f" and so keeps {victim.name} waiting")
+        ),
+        steps=steps,
+        depth=3,
+        payer=payer,
+        victim=victim,
+        details={
+            "zombies": round(_level(scene, scene.symptom.wall_ns)),
+            "starts": leaker.starts,
+            "zombies_per_start": round(leaker.per_start, 3),
+            **(
+                {"stall_seconds_per_zombie": round(per_zombie, 7)}
+                if np.isfinite(per_zombie)
+                else {}
+            ),
+        },
+        actions=_actions(leaker.culprit),
+        contradiction=leaker.against,
+    )
+
+
+def _by_name(scene: Scene, steps: tuple[Step, ...], payer: Party, victim: Party) -> Suspicion:
+    """Nobody who loops explains them: then by the name of the cgroups that were left."""
+    zombies = scene.seen.zombies
+    names = [one for one in zombies.names if one.left >= LEAST_ZOMBIES] if zombies else []
+    parents = [one.path for one in zombies.parents] if zombies else []
+    culprit = Party(cgroup=names[0].name if names else next(iter(parents), None))
+    own: tuple[Step, ...] = ()
+    if names:
+        own = (_left_by(scene, names[0]),)
+    return Suspicion(
+        kind="zombie-cgroups",
+        culprit=culprit if culprit.cgroup else Party(),
+        summary=f"{payer.name} walks dead memory cgroups"
+        + (
+            f" that {culprit.cgroup} left behind" if culprit.cgroup else "; who leaves them is open"
+        ),
+        steps=(*steps, *own),
+        depth=2,
+        payer=payer,
+        victim=victim,
+        details={
+            "zombies": round(v) if np.isfinite(v := _level(scene, scene.symptom.wall_ns)) else -1
+        },
+        actions=_actions(culprit),
+        missing=(
+            ()
+            if names
+            else (
+                "who makes those cgroups: record with tracefs (births by name), or import the "
+                "supervisor's log",
+            )
+        ),
+    )
+
+
+def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
+    """Its time goes into walking them: the more there are, the longer it takes."""
+    lengths = [cause.seconds for cause in holder.causes]
+    levels = [_level(scene, cause.start_ns) for cause in holder.causes]
+    dose = four_tests.dose(levels, lengths)
+    known = np.isfinite(levels)
+    order: Outcome = "untested"
+    counterfactual: Outcome = "untested"
+    proofs = [
+        Proof(
+            "samples",
+            f"{100 * walk.share:.0f} % of {holder.occupant.comm}'s samples have {walk.function} in "
+            "their stack",
+            {"function": walk.function, "share_percent": round(100 * walk.share, 1)},
+            holder.stalls[0].window,
+            check_top(scene.core, holder.stalls[0].window),
+        )
+    ]
+    if known.any():
+        at = _level(scene, scene.symptom.wall_ns)
+        order = "passed" if at >= LEAST_ZOMBIES else "untested"
+        figures: dict[str, str | int | float] = {"zombies": round(at) if np.isfinite(at) else -1}
+        per_zombie = _seconds_per_zombie(scene, holder)
+        text = f"{at:,.0f} zombie cgroups at the symptom"
+        if dose == "passed" and np.isfinite(per_zombie):
+            text += f"; each adds {1e6 * per_zombie:.0f} µs to its holds ({len(lengths)} compared)"
+            figures["microseconds_per_zombie"] = round(1e6 * per_zombie, 1)
+            few = [v for v, z in zip(lengths, levels, strict=True) if z <= np.nanmedian(levels)]
+            many = [v for v, z in zip(lengths, levels, strict=True) if z > np.nanmedian(levels)]
+            if few and many and max(few) < max(many) and np.mean(few) < 0.7 * np.mean(many):
+                counterfactual = "passed"
+        window = scene.seen.window
+        check = f"exhume zombies --from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+        proofs.append(Proof("memory cgroups", text, figures, window, check))
+    walker, reschedules = walker_of(scene.seen.kernel)
+    note = "lets others run meanwhile" if reschedules else "lets nobody else run meanwhile"
+    claim = (
+        f"{holder.occupant.comm} was walking dead memory cgroups in {walk.function} "
+        f"(on this kernel, {scene.seen.kernel or 'of unknown version'}, {walker}; it {note})"
+    )
+    return Step(claim, "mechanism", Tests(order, "passed", dose, counterfactual), tuple(proofs))
+
+
+def _leak(scene: Scene, leaker: Leaker) -> Step:
+    name, window = leaker.culprit.name, scene.seen.window
+    life = leaker.lifecycle.median_lifetime_seconds
+    lived = f", living {life:.2g} s each" if life is not None else ""
+    claim = (
+        f"{name} was started {leaker.starts:,} times{lived}, and {leaker.per_start:.2f} zombies "
+        "came with each start"
+    )
+    span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+    figures: dict[str, str | int | float] = {
+        "starts": leaker.starts,
+        "zombies_gained": leaker.gained,
+        "zombies_per_start": round(leaker.per_start, 3),
+    }
+    if np.isfinite(leaker.agreement):
+        figures["rank_correlation"] = round(leaker.agreement, 3)
+    proof = Proof("starts", claim, figures, window, f"exhume units {span}")
+    return Step(claim, "root_cause", leaker.tests, (proof,))
+
+
+def _left_by(scene: Scene, name: MemcgName) -> Step:
+    window = scene.seen.window
+    claim = (
+        f"of {name.born:,} memory cgroups named {name.name} {name.left:,} were removed and not let "
+        "go"
+    )
+    figures: dict[str, str | int | float] = {
+        "born": name.born, "removed": name.removed, "released": name.released,
+    }  # fmt: skip
+    check = f"exhume zombies --from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+    proof = Proof("memory cgroups", claim, figures, window, check)
+    return Step(claim, "root_cause", Tests("passed", "passed", "passed"), (proof,))
+
+
+def _level(scene: Scene, wall_ns: int) -> float:
+    """Zombies at that time: between two counts in proportion, as they grow steadily."""
+    zombies = scene.seen.zombies
+    if zombies is None or not len(zombies.counts):
+        return float("nan")
+    counts: F64 = zombies.counts.astype(np.float64)
+    return float(np.interp(wall_ns, zombies.wall_ns, counts))
+
+
+def _seconds_per_zombie(scene: Scene, holder: Holder) -> float:
+    pairs = [(c.seconds, _level(scene, c.start_ns)) for c in holder.causes]
+    ratios = [length / level for length, level in pairs if level >= LEAST_ZOMBIES]
+    return float(np.median(ratios)) if ratios else float("nan")
+
+
+def _actions(culprit: Party) -> Actions:
+    name = culprit.name
+    if culprit.unit:
+        stop, undo = f"systemctl stop {culprit.unit}", f"systemctl enable --now {culprit.unit}"
+        good = f"systemctl disable {culprit.unit} in the image, or repair what makes it die"
+    elif culprit.container:
+        stop = f"docker stop {culprit.container} (and whatever starts it again)"
+        undo = f"start {culprit.container} again"
+        good = f"repair or remove whatever runs {culprit.container}"
+    else:
+        stop = f"stop whatever starts {name} again and again"
+        undo, good = f"start {name} again", f"repair {name}, or remove it"
+    return Actions(
+        now=(
+            stop,
+            "free what pins the dead cgroups: delete the files they left on tmpfs, or "
+            "`echo 1 > /proc/sys/vm/drop_caches` for page cache; a reboot frees all",
+        ),
+        for_good=(
+            good,
+            "a kernel of 5.8 or newer walks them for memory.numa_stat no more; from 7.2 on they "
+            "do not come about",
+        ),
+        undo=(undo,),
+        verify=(
+            "exhume zombies --last 1h: the count stays flat",
+            "exhume why --since-fix TIME: no more symptoms than chance",
+        ),
+    )

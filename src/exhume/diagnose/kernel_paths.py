@@ -1,0 +1,61 @@
+"""What the kernel functions in somebody's stacks say it was doing: `paths.toml` is the data."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPath:
+    id: str
+    exact: frozenset[str]
+    starts: tuple[str, ...]
+    meaning: str
+
+    def has(self, function: str) -> bool:
+        # A clone by the compiler keeps its name before the dot: `shrink_node.constprop.0`.
+        plain = function.partition(".")[0]
+        return plain in self.exact or bool(self.starts and plain.startswith(self.starts))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    path: KernelPath
+    function: str
+    """The function that gave it away: of those that fit, the one in most stacks."""
+    share: float
+    """Of the samples; at least those that have that function."""
+
+
+@lru_cache(maxsize=1)
+def kernel_paths() -> tuple[KernelPath, ...]:
+    text = files("exhume.diagnose").joinpath("paths.toml").read_text(encoding="utf-8")
+    return tuple(
+        KernelPath(
+            entry["id"],
+            frozenset(name for name in entry["frames"] if not name.endswith("*")),
+            tuple(name[:-1] for name in entry["frames"] if name.endswith("*")),
+            entry["meaning"],
+        )
+        for entry in tomllib.loads(text)["path"]
+    )
+
+
+def match(frames: Mapping[str, float], path_id: str) -> Match | None:
+    """`frames`: functions with the share of samples that have them."""
+    path = next(one for one in kernel_paths() if one.id == path_id)
+    fitting = [(share, name) for name, share in frames.items() if path.has(name)]
+    if not fitting:
+        return None
+    share, name = max(fitting, key=lambda one: (one[0], one[1]))
+    return Match(path, name, share)
+
+
+def matches(frames: Mapping[str, float], least_share: float = 0.3) -> tuple[Match, ...]:
+    """All paths that a good part of the samples are on, in the order of the data."""
+    found = (match(frames, path.id) for path in kernel_paths())
+    return tuple(one for one in found if one is not None and one.share >= least_share)

@@ -1,0 +1,222 @@
+"""Who leaves zombies behind? Starts of each lifecycle against what the count of zombies gained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from exhume.diagnose import kernel_paths
+from exhume.diagnose.four_tests import rank_correlation
+from exhume.model.arrays import F64, I64, Bool
+from exhume.model.case import Outcome, Party, Tests
+from exhume.model.lifecycles import Lifecycle
+from exhume.model.observation import Observation
+
+_LEAST_STARTS = 5
+_LEAST_GAIN = 20
+_LEAST_PER_START, _MOST_PER_START = 0.2, 10.0
+"""A start makes one memory cgroup, or a few: a pod with its containers, a unit with its scopes."""
+_QUIET, _NOT_QUIET = 0.15, 0.5
+_SAME_PACE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Leaker:
+    lifecycle: Lifecycle
+    culprit: Party
+    tests: Tests
+    starts: int
+    gained: int
+    """Zombies that came while it was seen."""
+    per_start: float
+    agreement: float
+    """Rank correlation of starts and gains, interval by interval; NaN where too few."""
+    against: str
+    """What speaks against it; empty where nothing does."""
+
+    @property
+    def fit(self) -> tuple[int, int, float, float]:
+        """To sort by: tests passed, then supervisors before the programs they run."""
+        outcomes = self.tests.outcomes()
+        kind = {"unit": 2, "container": 1, "process": 0}[self.lifecycle.kind]
+        agreement = self.agreement if np.isfinite(self.agreement) else 0.0
+        return -outcomes.count("failed"), outcomes.count("passed"), kind, agreement
+
+
+@dataclass(frozen=True, slots=True)
+class _Gains:
+    """From one valid count of zombies to the next."""
+
+    start_ns: I64
+    end_ns: I64
+    gained: F64
+
+
+def leakers(seen: Observation) -> tuple[Leaker, ...]:
+    """Everything that starts again and again, best fit first; those with `against` too."""
+    gains = _gains(seen)
+    if gains is None:
+        return ()
+    found = []
+    for one in seen.lifecycles:
+        if one.starts < _LEAST_STARTS or one.mark == "healthy":
+            continue
+        wall, count = starts_of(seen, one)
+        if len(wall):
+            found.append(_weigh(seen, one, wall, count, gains))
+    found.sort(key=lambda one: (one.fit, one.starts), reverse=True)
+    return _merged(seen, found)
+
+
+def _gains(seen: Observation) -> _Gains | None:
+    if seen.zombies is None or len(seen.zombies.counts) < 2:
+        return None
+    wall, counts = seen.zombies.wall_ns, seen.zombies.counts.astype(np.float64)
+    return _Gains(wall[:-1], wall[1:], np.diff(counts))
+
+
+def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
+    """When it was started, and how often at once."""
+    if one.kind == "process":
+        lives = seen.lives
+        chosen = np.array([name == one.name for name in lives.names], np.bool_)
+        here = lives.is_exec & (chosen[lives.name] if len(chosen) else lives.is_exec)
+        if one.detail:
+            parents = np.array([name == one.detail for name in lives.names], np.bool_)
+            here &= (lives.parent >= 0) & parents[lives.parent]
+        return lives.wall_ns[here], lives.count[here]
+    kind = f"{one.kind}-start"
+    found = [(e.wall_ns, e.count) for e in seen.events if e.kind == kind and e.subject == one.name]
+    wall, count = zip(*found, strict=True) if found else ((), ())
+    return np.array(wall, np.int64), np.array(count, np.int64)
+
+
+def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gains) -> Leaker:
+    total = np.concatenate(([0], np.cumsum(count)))
+    started = total[np.searchsorted(wall, gains.end_ns, "right")]
+    started = started - total[np.searchsorted(wall, gains.start_ns, "right")]
+    seconds = (gains.end_ns - gains.start_ns) / 1e9
+    active = started > 0
+    gained = float(np.maximum(gains.gained, 0)[active].sum())
+    starts = int(started.sum())
+    per_start = gained / starts if starts else 0.0
+    quiet_rate = _rate(gains.gained, seconds, ~active)
+    active_rate = _rate(gains.gained, seconds, active)
+    agreement = (
+        rank_correlation(started / seconds, gains.gained / seconds)
+        if len(started) >= 3 and len(np.unique(started)) > 1
+        else float("nan")
+    )
+    all_gained = float(np.maximum(gains.gained, 0).sum())
+    against = ""
+    counterfactual: Outcome = "untested"
+    if np.isfinite(quiet_rate) and active_rate > 0:
+        if quiet_rate <= _QUIET * active_rate:
+            counterfactual = "passed"
+        elif quiet_rate >= _NOT_QUIET * active_rate:
+            counterfactual = "failed"
+            against = (
+                f"zombies came at {quiet_rate:.2f}/s while it was quiet, "
+                f"{active_rate:.2f}/s while it was not"
+            )
+    dose: Outcome = "untested"
+    exact = one.zombies_per_start if not one.zombies_at_most else None
+    if exact is not None and exact < 0.05:
+        dose, against = "failed", f"of the cgroups of its name only {exact:.2f} a start stayed"
+    elif all_gained >= _LEAST_GAIN and _LEAST_PER_START <= per_start <= _MOST_PER_START:
+        dose = "passed"
+    elif all_gained >= _LEAST_GAIN and per_start < _LEAST_PER_START:
+        dose, against = "failed", f"{per_start:.2f} zombies a start: it starts far more often"
+    elif all_gained >= _LEAST_GAIN and per_start > _MOST_PER_START:
+        dose, against = "failed", f"{per_start:.0f} zombies a start: they come from elsewhere"
+    order: Outcome = "untested"
+    grew = np.flatnonzero(gains.gained > 0)
+    if len(grew) and all_gained:
+        before = float(np.maximum(gains.gained, 0)[gains.end_ns < int(wall[0])].sum())
+        late = before > 0.5 * all_gained
+        order = "failed" if late else "passed"
+        if late:
+            against = "most zombies were there before it first started"
+    place = _place(seen, one, exact)
+    return Leaker(
+        one,
+        _party(one),
+        Tests(order, place, dose, counterfactual),
+        starts,
+        round(gained),
+        per_start,
+        agreement,
+        against,
+    )
+
+
+def _rate(gained: F64, seconds: F64, here: Bool) -> float:
+    total = float(seconds[here].sum())
+    return float(np.maximum(gained[here], 0).sum()) / total if total else float("nan")
+
+
+def _place(seen: Observation, one: Lifecycle, exact: float | None) -> Outcome:
+    """Its own name is on what was left behind, or its own supervisor makes cgroups."""
+    if exact is not None and exact >= _LEAST_PER_START:
+        return "passed"
+    for name in (one.name, one.detail):
+        frames = seen.frame_ms.get(name[:15], {})
+        made = sum(ms for function, ms in frames.items() if _makes_cgroups(function))
+        if made:
+            return "passed"
+    return "untested"
+
+
+def _makes_cgroups(function: str) -> bool:
+    path = next(one for one in kernel_paths.kernel_paths() if one.id == "cgroup")
+    return path.has(function)
+
+
+def _party(one: Lifecycle) -> Party:
+    if one.kind == "unit":
+        return Party(unit=one.name)
+    if one.kind == "container":
+        return Party(container=one.name)
+    return Party(comm=one.name)
+
+
+def _merged(seen: Observation, ranked: list[Leaker]) -> tuple[Leaker, ...]:
+    """A unit and the program it runs are one suspect: they start at the same times."""
+    kept: list[Leaker] = []
+    for one in ranked:
+        twin = next((k for k in kept if _same_starts(seen, k, one)), None)
+        if twin is None:
+            kept.append(one)
+        else:
+            kept[kept.index(twin)] = _joined(twin, one)
+    return tuple(kept)
+
+
+def _same_starts(seen: Observation, a: Leaker, b: Leaker) -> bool:
+    if a.lifecycle.kind == b.lifecycle.kind or min(a.starts, b.starts) < _LEAST_STARTS:
+        return False
+    if abs(a.starts - b.starts) > _SAME_PACE * max(a.starts, b.starts):
+        return False
+    gains = _gains(seen)
+    if gains is None:
+        return False
+    edges = np.append(gains.start_ns, gains.end_ns[-1:])
+    one, other = (
+        np.histogram(wall, edges, weights=count)[0]
+        for wall, count in (starts_of(seen, a.lifecycle), starts_of(seen, b.lifecycle))
+    )
+    return len(edges) < 5 or rank_correlation(one, other) > 0.5
+
+
+def _joined(first: Leaker, second: Leaker) -> Leaker:
+    a, b = first.culprit, second.culprit
+    both = Party(unit=a.unit or b.unit, container=a.container or b.container, comm=a.comm or b.comm)
+    outcomes = (
+        x if x != "untested" else y
+        for x, y in zip(first.tests.outcomes(), second.tests.outcomes(), strict=True)
+    )
+    return Leaker(
+        first.lifecycle, both, Tests(*outcomes), first.starts, first.gained, first.per_start,
+        first.agreement, first.against,
+    )  # fmt: skip

@@ -1,0 +1,92 @@
+"""On which core did the victim wait? From what names it, or from what was held when it waited."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from exhume.diagnose.four_tests import widened
+from exhume.model.case import Outcome, Symptom
+from exhume.model.observation import Observation
+
+_CLEARLY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    core: int | None
+    known: Outcome
+    """`passed` where something independent of the suspects names the core."""
+    claim: str
+
+
+NOWHERE = Place(None, "untested", "on which core the victim waited is not known")
+
+
+def place_of(seen: Observation, group: Sequence[Symptom], others: Sequence[Symptom]) -> Place:
+    named = Counter(one.victim.core for one in group if one.victim.core is not None)
+    if named:
+        core = named.most_common(1)[0][0]
+        return Place(core, "passed", f"{group[0].source} names CPU {core}")
+    if (by_queue := _queue_core(seen, group[0])) is not None:
+        return by_queue
+    victim = group[0].victim.comm or ""
+    ran_on = seen.process_cores.get(victim, ())
+    if len(ran_on) == 1:
+        return Place(ran_on[0], "passed", f"{victim} was only ever seen on CPU {ran_on[0]}")
+    held = _held_core(seen, group, ran_on)
+    if held is None:
+        return NOWHERE
+    for other in others:
+        if other.victim.core == held and any(
+            other.window.overlaps(widened(one.window)) for one in group
+        ):
+            return Place(held, "passed", f"{other.source} names CPU {held} at the same time")
+    return Place(held, "untested", f"CPU {held} was held whenever the victim waited")
+
+
+def _queue_core(seen: Observation, symptom: Symptom) -> Place | None:
+    """`eth0 queue 5` → the core that its interrupt goes to."""
+    name = symptom.victim.comm or ""
+    device, _, queue = name.rpartition(" queue ")
+    if not queue.isdigit():
+        return None
+    for line in seen.lines:
+        if line.core is not None and line.queue == int(queue) and line.device in (device, ""):
+            claim = f"the interrupt of {name} ({line.name}) goes to CPU {line.core}"
+            return Place(line.core, "passed", claim)
+    return None
+
+
+def _held_core(seen: Observation, group: Sequence[Symptom], ran_on: Sequence[int]) -> int | None:
+    """The core that one thread held for most of the harm, or that was full all the while."""
+    harm = sum(one.window.end_ns - one.window.start_ns for one in group)
+    held: Counter[int] = Counter()
+    for one in group:
+        for hold in seen.holds:
+            both = hold.window.clip(widened(one.window))
+            if both is not None and (not ran_on or hold.core in ran_on):
+                held[hold.core] += both.end_ns - both.start_ns
+    if held:
+        core, time = held.most_common(1)[0]
+        if time >= _CLEARLY * harm:
+            return core
+    return _full_core(seen, group, ran_on)
+
+
+def _full_core(seen: Observation, group: Sequence[Symptom], ran_on: Sequence[int]) -> int | None:
+    if seen.load is None:
+        return None
+    full: Counter[int] = Counter()
+    for one in group:
+        part = seen.load.within(one.window)
+        busy = part.busy()
+        for index, core in enumerate(part.cores):
+            if len(busy) and (not ran_on or core in ran_on) and (busy[:, index] >= 90).all():
+                full[core] += 1
+    ranked = full.most_common(2)
+    if not ranked or ranked[0][1] < _CLEARLY * len(group):
+        return None
+    alone = len(ranked) == 1 or ranked[1][1] < 0.5 * ranked[0][1]
+    return ranked[0][0] if alone else None

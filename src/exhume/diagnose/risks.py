@@ -1,0 +1,58 @@
+"""What harms nobody yet: findings that will, if nothing is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from exhume.model.case import Risk
+from exhume.model.finding import Finding
+from exhume.model.observation import Observation
+
+# Findings that are a risk by themselves; all others are what busy machines look like.
+_RISKY = (
+    "crash-loop", "zombie-cgroups", "interrupt-imbalance", "kernel-memory-growth",
+    "starved-network-thread", "deferred-softirqs", "packets-dropped", "network-limit", "cpu-steal",
+    "swap-storm", "realtime-hog",
+)  # fmt: skip
+_HOUR_NS = 3600 * 1_000_000_000
+_MOST_OF_A_KIND = 5
+
+
+def risks_of(seen: Observation, found: Sequence[Finding]) -> tuple[Risk, ...]:
+    """Those of one kind about one thing once, the kinds that matter most first."""
+    chosen: dict[tuple[str, str, int | None], Finding] = {}
+    for one in found:
+        if one.kind in _RISKY:
+            key = one.kind, one.subject, one.core
+            before = chosen.get(key)
+            if before is None or one.window.seconds > before.window.seconds:
+                chosen[key] = one
+    ordered = sorted(chosen.values(), key=lambda one: (_RISKY.index(one.kind), one.subject))
+    counts: dict[str, int] = {}
+    kept = []
+    for one in ordered:
+        counts[one.kind] = counts.get(one.kind, 0) + 1
+        if counts[one.kind] <= _MOST_OF_A_KIND:
+            kept.append(_risk(seen, one))
+    return tuple(kept)
+
+
+def _risk(seen: Observation, one: Finding) -> Risk:
+    claim = one.claim
+    if one.kind == "zombie-cgroups":
+        claim = "; ".join([claim, *_outlook(seen)])
+    return Risk(one.kind, claim, one.subject, dict(one.figures), one.check)
+
+
+def _outlook(seen: Observation) -> Iterator[str]:
+    outlook = seen.zombies.outlook if seen.zombies is not None else None
+    if outlook is None:
+        return
+    for walk in outlook.walks[-1:]:
+        if walk.in_ns is not None and walk.in_ns > 0:
+            yield (
+                f"at this rate one walk over them ({outlook.walker}) takes {walk.seconds:.0f} s in "
+                f"{walk.in_ns / _HOUR_NS:,.1f} hours"
+            )
+        elif walk.in_ns == 0:
+            yield f"one walk over them ({outlook.walker}) takes {walk.seconds:.0f} s or more"

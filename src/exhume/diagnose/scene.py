@@ -1,0 +1,106 @@
+"""What the hypotheses look at, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from exhume.model.case import Actions, Outcome, Party, Role, Symptom, Tests
+from exhume.model.finding import Figure, Finding
+from exhume.model.observation import CloseUp, Observation
+from exhume.model.occupancy import Occupant
+from exhume.model.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """One time that the harm was done."""
+
+    symptom: Symptom
+    window: Window
+    core: int | None
+    close_up: CloseUp | None
+
+    @property
+    def holder(self) -> Occupant | None:
+        """Who had most of the core in these seconds, if anybody had at least half."""
+        if self.close_up is None or not self.close_up.during.occupants:
+            return None
+        first = self.close_up.during.occupants[0]
+        return first if first.share_of_window >= 0.5 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    seen: Observation
+    symptom: Symptom
+    """The one to explain."""
+    like: tuple[Symptom, ...]
+    """It and all others of its kind with the same victim."""
+    others: tuple[Symptom, ...]
+    """Every other symptom of the window."""
+    stalls: tuple[Stall, ...]
+    """Those of `like` that were looked at closely."""
+    core: int | None
+    place: Outcome
+    """Is it known that the victim waited on that core, or was that only inferred?"""
+    place_claim: str
+    presence: Mapping[str, tuple[Window, ...]] = field(default_factory=dict)
+    """By process name: the seconds in which it had a good part of that core."""
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Evidence in the making: it gets its id when the case is written down."""
+
+    signal: str
+    """What it was seen by: `samples`, `counters`, `events`, `log`. Two are independent only if
+    these differ."""
+    claim: str
+    figures: dict[str, Figure]
+    window: Window
+    check: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A link of the chain in the making."""
+
+    claim: str
+    role: Role
+    tests: Tests
+    proofs: tuple[Proof, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What one hypothesis makes of the scene."""
+
+    kind: str
+    culprit: Party
+    summary: str
+    steps: tuple[Step, ...]
+    """From the mechanism next to the symptom up to the root cause."""
+    depth: int
+    """How far up the causal chain it reaches: of two that fit, the higher one wins."""
+    payer: Party | None = None
+    victim: Party | None = None
+    details: dict[str, Figure] = field(default_factory=dict)
+    actions: Actions = field(default_factory=Actions)
+    contradiction: str = ""
+    """Why it can't be, where something speaks against it."""
+    missing: tuple[str, ...] = ()
+    """What would have to be recorded to be sure."""
+
+
+def party_of(occupant: Occupant, core: int | None = None) -> Party:
+    return Party(
+        comm=occupant.comm,
+        pid=occupant.pid if occupant.pid > 0 else None,
+        unit=occupant.unit or None,
+        container=occupant.container or None,
+        pod=occupant.pod or None,
+        cgroup=occupant.cgroup or None,
+        core=core,
+    )

@@ -1,0 +1,251 @@
+"""What is a symptom: harm to a victim. Saturation, zombies and crash loops alone are none.
+
+Four kinds of harm can be seen: a line of the kernel that tells of it, a job that says it failed, a
+thread that was ready and did not get a core, and a thread that was held inside one kernel call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from exhume.derive.queues import core_of_thread
+from exhume.derive.rates import Rates, rates
+from exhume.model.answers import EventAnswer
+from exhume.model.case import Party, Symptom
+from exhume.model.observation import Observation
+from exhume.model.occupancy import Hold
+from exhume.model.window import Window
+
+SECOND_NS = 1_000_000_000
+STARVED_NS = 500_000_000
+HELD_NS = 2_000_000_000
+_LEAST_WAIT_A_SLICE_NS = 100_000_000
+"""Fair neighbours take turns of milliseconds: a wait this long each time is no sharing."""
+_BEFORE_NS = 60 * SECOND_NS
+_USUAL_SHARE = 0.8
+"""Of the minute before: whoever was in the kernel so much is at work there, like a copy."""
+_KNOWN_BEFORE_NS = 30 * SECOND_NS
+
+# Classes of signatures that tell of harm, with the word for it. All others are hints.
+_HARM = {
+    "netdev-starve": "network-reset",
+    "netdev-reset": "network-reset",
+    "netdev-device": "network-reset",
+    "cpu": "lockup",
+    "io-lock": "hung-task",
+    "hw": "hardware-error",
+    "gpu": "gpu-error",
+    "disk": "disk-error",
+    "limit": "limit-reached",
+    "kernel": "kernel-crash",
+    "job": "job-failure",
+}
+_OOM = ("oom.kill", "oom.detail", "ray.oom")
+_HARMLESS = {
+    "rt_throttle", "hrtimer_slow", "nmi_slow", "wq.hog", "rcu.detail", "ena.tx_incomplete_detail",
+    "ena.lost_tx_detail", "hung_task.owner", "syn_flood",
+}  # fmt: skip
+# What is worst, where several things are wrong at once.
+_RANK = (
+    "question", "kernel-crash", "out-of-memory", "hardware-error", "gpu-error", "network-reset",
+    "job-failure", "disk-error", "hung-task", "starved-thread", "lockup", "limit-reached",
+    "held-thread",
+)  # fmt: skip
+_LENGTHS = ("late_seconds", "since_napi_seconds", "stuck_seconds", "stalled_seconds", "ran_seconds")
+_MOST_BEFORE_NS = 60 * SECOND_NS
+
+
+def symptoms(seen: Observation) -> tuple[Symptom, ...]:
+    """All of the window, in order of time."""
+    found = [*_told(seen.events), *_starved(seen), *_held(seen)]
+    return tuple(sorted(found, key=lambda one: (one.window, one.kind, one.victim.name)))
+
+
+def grouped(found: Sequence[Symptom]) -> list[tuple[Symptom, ...]]:
+    """The same harm to the same victim together; the worst group first, in it the longest first."""
+    groups: dict[tuple[str, str], list[Symptom]] = {}
+    for one in found:
+        groups.setdefault((one.kind, one.victim.name), []).append(one)
+    return sorted((_longest_first(group) for group in groups.values()), key=_rank)
+
+
+def _longest_first(group: list[Symptom]) -> tuple[Symptom, ...]:
+    ordered = sorted(group, key=lambda one: (-one.window.seconds, one.wall_ns))
+    total = sum(one.count for one in ordered)
+    return tuple(replace(one, count=total) for one in ordered)
+
+
+def _rank(group: tuple[Symptom, ...]) -> tuple[int, float, int]:
+    kind = group[0].kind
+    place = _RANK.index(kind) if kind in _RANK else len(_RANK)
+    return place, -sum(one.window.seconds for one in group), group[0].wall_ns
+
+
+# --- a line says so --------------------------------------------------------------------------
+
+
+def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
+    for event in events:
+        if event.kind not in ("kernel-log", "job-log"):
+            continue
+        signature, cls = str(event.fields.get("signature", "")), str(event.fields.get("class", ""))
+        kind = "out-of-memory" if signature in _OOM else _HARM.get(cls)
+        if kind is None or signature in _HARMLESS:
+            continue
+        yield Symptom(
+            kind=kind,
+            wall_ns=event.wall_ns,
+            victim=_victim(event, kind),
+            source="kernel log" if event.kind == "kernel-log" else "job log",
+            window=_when(event),
+            count=event.count,
+            text=event.text,
+            event_class=cls,
+        )
+
+
+def _victim(event: EventAnswer, kind: str) -> Party:
+    fields = event.fields
+    if kind == "network-reset":
+        interface = fields.get("interface") or fields.get("device") or event.subject
+        queue = fields.get("queue")
+        return Party(comm=f"{interface} queue {queue}" if queue is not None else str(interface),
+                     core=event.core)  # fmt: skip
+    if kind == "lockup":  # who is named holds the core: whoever waits for it is harmed
+        return Party(core=event.core)
+    name = fields.get("victim") or fields.get("comm") or event.subject
+    cgroup = fields.get("task_memcg") or fields.get("cgroup")
+    return Party(
+        comm=str(name) or None,
+        pid=event.pid,
+        cgroup=str(cgroup) if cgroup else None,
+        core=event.core,
+    )
+
+
+def _when(event: EventAnswer) -> Window:
+    """A line is written when the harm is noticed; how long it went on before, some lines say."""
+    before = SECOND_NS
+    for name in _LENGTHS:
+        length = event.fields.get(name)
+        if isinstance(length, int | float) and length > 0:
+            before = min(_MOST_BEFORE_NS, round(length * SECOND_NS))
+            break
+    return Window(event.wall_ns - before, event.wall_ns + 1)
+
+
+# --- ready, and not run ----------------------------------------------------------------------
+
+
+def _starved(seen: Observation) -> Iterator[Symptom]:
+    for who, is_network in (("netthread", True), ("process", False)):
+        slices = {one.instance: one for one in seen.series.get(f"{who}.slices", ())}
+        for wait in seen.series.get(f"{who}.wait_ns", ()):
+            runs = slices.get(wait.instance)
+            if runs is None:
+                continue
+            waited, ran = rates(wait), rates(runs)
+            yield from _waits(seen, wait.instance, waited, ran, is_network)
+
+
+def _waits(
+    seen: Observation, instance: str, waited: Rates, ran: Rates, is_network: bool
+) -> Iterator[Symptom]:
+    ran_by_end = dict(zip(ran.per_second.end_ns.tolist(), ran.rise.tolist(), strict=True))
+    rise = np.nan_to_num(waited.rise)
+    for at in np.flatnonzero(rise >= STARVED_NS).tolist():
+        start, end = int(waited.per_second.start_ns[at]), int(waited.per_second.end_ns[at])
+        length = int(rise[at])
+        # It is added when the thread gets its core: what exceeds the interval began before it.
+        unbroken = length - (end - start)
+        turns = ran_by_end.get(end, np.nan)
+        each = length / max(1.0, turns) if np.isfinite(turns) else 0.0
+        window = Window(min(start, end - length), end)
+        if (
+            unbroken >= STARVED_NS
+            or each >= _LEAST_WAIT_A_SLICE_NS
+            or _was_held_up(seen, instance, window)
+        ):
+            comm, pid = name_and_pid(instance)
+            yield Symptom(
+                kind="starved-thread",
+                wall_ns=end,
+                victim=Party(comm=comm, pid=pid, core=_core_of(seen, instance, window)),
+                source="run delay of a thread that serves the network"
+                if is_network
+                else "run delay",
+                window=window,
+                text=f"{comm} was ready and not run for {length / 1e9:.1f} s",
+            )
+
+
+def _was_held_up(seen: Observation, instance: str, window: Window) -> bool:
+    """One thread kept the core it waited for, for as long as counts, in the kernel."""
+    core = _core_of(seen, instance, window)
+    return core is not None and any(
+        hold.core == core
+        and (both := hold.window.clip(window)) is not None
+        and both.end_ns - both.start_ns >= STARVED_NS
+        for hold in seen.holds
+    )
+
+
+def name_and_pid(instance: str) -> tuple[str, int | None]:
+    """Processes are called `172 statsd`, threads of the kernel `ksoftirqd/1` or `napi/eth0 88`."""
+    first, _, rest = instance.partition(" ")
+    if first.isdigit() and rest:
+        return rest, int(first)
+    name, _, number = instance.rpartition(" ")
+    return (name, int(number)) if name and number.isdigit() else (instance, None)
+
+
+def _core_of(seen: Observation, instance: str, window: Window) -> int | None:
+    name, _ = name_and_pid(instance)
+    known = core_of_thread(name)
+    if known is not None:
+        return known
+    series = seen.instance("process.core", instance)
+    if series is None or not len(series.wall_ns):
+        return None
+    at = int(np.searchsorted(series.wall_ns, window.end_ns, "right")) - 1
+    core = int(series.values[max(0, at)])
+    return core if core >= 0 else None
+
+
+# --- held inside one kernel call -------------------------------------------------------------
+
+
+def _held(seen: Observation) -> Iterator[Symptom]:
+    """Only of those who were there before and don't usually do that: a copy job is no victim."""
+    first_seen: dict[tuple[str, int], int] = {}
+    lives = seen.lives
+    for row in np.flatnonzero(lives.is_exec & (lives.pid >= 0)).tolist():
+        key = lives.names[int(lives.name[row])], int(lives.pid[row])
+        first_seen.setdefault(key, int(lives.wall_ns[row]))
+    for hold in seen.holds:
+        length = hold.window.end_ns - hold.window.start_ns
+        if not hold.is_one_call or length < HELD_NS:
+            continue
+        began = first_seen.get((hold.comm, hold.pid), seen.window.start_ns)
+        if hold.window.start_ns - began < _KNOWN_BEFORE_NS:
+            continue
+        if _held_before(seen.holds, hold) > _USUAL_SHARE * _BEFORE_NS:
+            continue
+        yield Symptom(
+            kind="held-thread",
+            wall_ns=hold.window.end_ns,
+            victim=Party(comm=hold.comm, pid=hold.pid, cgroup=hold.cgroup or None, core=hold.core),
+            source="samples",
+            window=hold.window,
+            text=f"{hold.comm} was inside one {hold.call} for {length / 1e9:.1f} s",
+        )
+
+
+def _held_before(holds: Sequence[Hold], hold: Hold) -> int:
+    """How much of the minute before it the same process had spent in holds."""
+    minute = Window(hold.window.start_ns - _BEFORE_NS, hold.window.start_ns)
+    parts = (one.window.clip(minute) for one in holds if one.pid == hold.pid)
+    return sum(part.end_ns - part.start_ns for part in parts if part is not None)

@@ -1,0 +1,162 @@
+"""A recording → an `Observation`: first what finds symptoms anywhere, then all around one of them.
+
+Twelve hours of 96 cores are not read in full: a symptom shows in events, in a few counters and in
+the roll-ups, and what explains it lies around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from exhume.model.answers import MAP_MODES, SeriesAnswer
+from exhume.model.fields import FIELDS
+from exhume.model.observation import CloseUp, CoreLoad, Observation
+from exhume.model.window import Window
+from exhume.store.queries.events import events
+from exhume.store.queries.holds import kernel_holds
+from exhume.store.queries.irqs import irqs
+from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
+from exhume.store.queries.occupancy import occupancy
+from exhume.store.queries.series import series
+from exhume.store.queries.units import lifecycles
+from exhume.store.queries.zombies import zombies
+from exhume.store.recording import Recording
+from exhume.store.view import runs, wall_intervals
+
+SYMPTOM_FIELDS = (
+    "memcg.zombies", "memcg.tracked", "unit.restarts", "container.restarts",
+    "netthread.wait_ns", "netthread.slices", "netthread.runnable",
+    "process.wait_ns", "process.slices", "process.runnable", "process.core",
+    "vmstat.oom_kill",
+)  # fmt: skip
+_NOT_AROUND = ("irq.", "sampler.", "self.", "cpu.")
+_SILENT_KINDS = ("exec", "exit", "container-seen")
+
+
+def observe(recording: Recording, window: Window) -> Observation:
+    """The whole window, as far as symptoms and slow trends need it."""
+    ran = boots(recording, window)
+    lives = process_events(recording, window)
+    return Observation(
+        window=window,
+        node=next((one.node for one in reversed(ran) if one.node), ""),
+        kernel=next((one.kernel for one in reversed(ran) if one.kernel), ""),
+        boots=ran,
+        recorded_seconds=recorded_seconds(recording, window),
+        sampled_seconds=_sampled_seconds(recording, window),
+        load=core_load(recording, window),
+        series=_series(recording, SYMPTOM_FIELDS, window),
+        events=tuple(events(recording, window, besides=_SILENT_KINDS)),
+        lives=lives,
+        lifecycles=lifecycles(recording, window).lifecycles,
+        zombies=zombies(recording, window),
+        holds=kernel_holds(recording, window),
+        lines=(),
+        crowds=(),
+        processes=process_times(recording, window),
+        process_cores=_process_cores(recording, window),
+        frame_ms=_frame_ms(recording, window),
+        notes=tuple(recording.problems(window)),
+    )
+
+
+def look_around(recording: Recording, seen: Observation, window: Window) -> Observation:
+    """Every series of the stretch around the symptoms, and where interrupts went then."""
+    fields = [
+        field.id
+        for field in FIELDS
+        if field.id not in SYMPTOM_FIELDS and not field.id.startswith(_NOT_AROUND)
+    ]
+    found = irqs(recording, window)
+    return replace(
+        seen,
+        series={**seen.series, **_series(recording, [*fields, "irq.timer"], window)},
+        lines=found.lines,
+        crowds=found.crowded,
+    )
+
+
+def close_up(recording: Recording, core: int, window: Window) -> CloseUp:
+    length = window.end_ns - window.start_ns
+    before = Window(window.start_ns - length, window.start_ns)
+    return CloseUp(occupancy(recording, core, window), occupancy(recording, core, before))
+
+
+def core_load(recording: Recording, window: Window) -> CoreLoad | None:
+    parts = []
+    for view in recording.views(window):
+        with recording.sparing(view):
+            seconds = view.core_seconds()
+            if seconds is not None and len(seconds.start_ns):
+                start, end = wall_intervals(view.clock, seconds.start_ns, seconds.end_ns)
+                here = np.flatnonzero((end > window.start_ns) & (start < window.end_ns))
+                if len(here):
+                    share = seconds.permille.transpose(0, 2, 1)[:, here]
+                    parts.append((seconds.cores, start[here], end[here], share))
+    if not parts:
+        return None
+    cores = tuple(sorted({core for own, _, _, _ in parts for core in own}))
+    place = {core: index for index, core in enumerate(cores)}
+    count = sum(len(start) for _, start, _, _ in parts)
+    permille = np.full((len(MAP_MODES), count, len(cores)), -1, np.int16)
+    at = 0
+    for own, start, _, share in parts:
+        permille[:, at : at + len(start), [place[core] for core in own]] = share
+        at += len(start)
+    starts = np.concatenate([start for _, start, _, _ in parts])
+    ends = np.concatenate([end for _, _, end, _ in parts])
+    return CoreLoad(cores, starts, ends, permille)
+
+
+def _series(
+    recording: Recording, fields: Iterable[str], window: Window
+) -> dict[str, tuple[SeriesAnswer, ...]]:
+    recorded = {field for view in recording.views(window) for field in view.fields()}
+    return {field: tuple(series(recording, field, window)) for field in fields if field in recorded}
+
+
+def _sampled_seconds(recording: Recording, window: Window) -> float:
+    return sum(
+        (run.end_ns - run.start_ns) / 1e9
+        for view in recording.views(window)
+        for run in runs(view, window)
+        if run.weight_ns
+    )
+
+
+def _process_cores(recording: Recording, window: Window) -> dict[str, tuple[int, ...]]:
+    """By name, from the roll-up: the cores where most of its time was first."""
+    took: dict[tuple[str, int], float] = {}
+    for view in recording.views(window):
+        with recording.sparing(view):
+            rows, index = view.process_seconds(), view.threads()
+            key = (rows.process.astype(np.int64) << 16) | rows.core
+            packed, place = np.unique(key, return_inverse=True)
+            weight = np.bincount(place, rows.weight_us, len(packed))
+            for one, micro in zip(packed.tolist(), weight.tolist(), strict=True):
+                name = index.threads.comm[int(index.processes.first_thread[one >> 16])]
+                cell = name, one & 0xFFFF
+                took[cell] = took.get(cell, 0.0) + micro
+    found: dict[str, list[int]] = {}
+    for (name, core), _ in sorted(took.items(), key=lambda item: (-item[1], item[0])):
+        found.setdefault(name, []).append(core)
+    return {name: tuple(cores) for name, cores in found.items()}
+
+
+def _frame_ms(recording: Recording, window: Window) -> dict[str, dict[str, int]]:
+    """By process name and function, from the roll-up of frames."""
+    found: dict[str, dict[str, int]] = {}
+    for view in recording.views(window):
+        with recording.sparing(view):
+            rows, frames = view.frame_minutes(), view.tree().tree.frames
+            key = (rows.process.astype(np.int64) << 32) | rows.frame
+            packed, place = np.unique(key, return_inverse=True)
+            took = np.bincount(place, rows.inclusive_ms, len(packed))
+            for one, ms in zip(packed.tolist(), took.tolist(), strict=True):
+                own = found.setdefault(frames[one >> 32].name, {})
+                name = frames[one & 0xFFFFFFFF].name
+                own[name] = own.get(name, 0) + round(ms)
+    return found

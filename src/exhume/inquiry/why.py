@@ -1,0 +1,129 @@
+"""From a recording and a question to a case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from exhume.detect.detectors import findings
+from exhume.diagnose.hypotheses import HYPOTHESES
+from exhume.diagnose.judge import case_of
+from exhume.diagnose.place import place_of
+from exhume.diagnose.risks import risks_of
+from exhume.diagnose.scene import Scene, Stall
+from exhume.diagnose.symptoms import grouped, symptoms
+from exhume.inquiry.observe import close_up, look_around, observe
+from exhume.model.case import Case, Party, Symptom
+from exhume.model.observation import Observation
+from exhume.model.window import Window
+from exhume.store.queries.presence import presence
+from exhume.store.recording import Recording
+
+SECOND_NS = 1_000_000_000
+MOST_STALLS = 24
+AROUND_NS = 900 * SECOND_NS
+MOST_AROUND_NS = 3600 * SECOND_NS
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to explain. Nothing named: the worst symptom of the window."""
+
+    at: Window | None = None
+    """The user's question is the symptom."""
+    core: int | None = None
+    event_ns: int | None = None
+    """Of the event to explain."""
+
+
+def why(recording: Recording, window: Window, question: Question) -> Case:
+    seen = observe(recording, window)
+    found = symptoms(seen)
+    groups = _asked(grouped(found), question)
+    if not groups:
+        seen = look_around(recording, seen, _end_of(window))
+        return case_of(seen, None, (), (), risks_of(seen, findings(seen)), gaps_of(seen))
+    like = groups[0]
+    seen = look_around(recording, seen, _around(like, window))
+    scene = _scene(recording, seen, like, [one for group in groups[1:] for one in group])
+    noticed = findings(seen)
+    scene = replace(scene, findings=noticed)
+    suspicions = [one for hypothesis in HYPOTHESES for one in hypothesis(scene)]
+    worst = tuple(group[0] for group in groups)
+    return case_of(seen, scene, suspicions, worst, risks_of(seen, noticed), gaps_of(seen))
+
+
+def _asked(groups: list[tuple[Symptom, ...]], question: Question) -> list[tuple[Symptom, ...]]:
+    if question.event_ns is not None:
+        near = [g for g in groups if any(one.wall_ns == question.event_ns for one in g)]
+        return near + [g for g in groups if g not in near]
+    if question.at is not None:
+        asked = Symptom(
+            "question", question.at.start_ns, Party(core=question.core), "the question",
+            question.at, text="what happened here?",
+        )  # fmt: skip
+        # Harm that was done just then is what the question is about.
+        near = [g for g in groups if any(one.window.overlaps(question.at) for one in g)]
+        at = question.at
+        fitting = [tuple(sorted(g, key=lambda one: not one.window.overlaps(at))) for g in near]
+        return fitting + [g for g in groups if g not in near] if fitting else [(asked,), *groups]
+    if question.core is not None:
+        on_core = [g for g in groups if any(one.victim.core == question.core for one in g)]
+        return on_core + [g for g in groups if g not in on_core]
+    return groups
+
+
+def window_of(group: Sequence[Symptom]) -> Window:
+    return Window(min(one.window.start_ns for one in group), max(o.window.end_ns for o in group))
+
+
+def _around(like: Sequence[Symptom], window: Window) -> Window:
+    """All of them if they lie within an hour, else the longest one's quarter of an hour."""
+    whole = window_of(like)
+    if whole.end_ns - whole.start_ns > MOST_AROUND_NS:
+        whole = like[0].window
+    wide = Window(whole.start_ns - AROUND_NS, whole.end_ns + AROUND_NS // 3)
+    return wide.clip(window) or window
+
+
+def _end_of(window: Window) -> Window:
+    """What is risky is so now: the last hour says it."""
+    return Window(max(window.start_ns, window.end_ns - MOST_AROUND_NS), window.end_ns)
+
+
+def _scene(
+    recording: Recording, seen: Observation, like: tuple[Symptom, ...], others: Sequence[Symptom]
+) -> Scene:
+    place = place_of(seen, like, others)
+    chosen = like[:MOST_STALLS]
+    stalls = tuple(
+        Stall(
+            one,
+            one.window,
+            place.core,
+            None if place.core is None else close_up(recording, place.core, one.window),
+        )
+        for one in sorted(chosen, key=lambda one: one.window)
+    )
+    names = tuple(dict.fromkeys(s.holder.comm for s in stalls if s.holder is not None))
+    here = {} if place.core is None else presence(recording, place.core, names[:8], seen.window)
+    symptom = like[0]
+    if symptom.victim.core is None and place.core is not None:
+        symptom = replace(symptom, victim=replace(symptom.victim, core=place.core))
+    return Scene(
+        seen, symptom, like, tuple(others), stalls, place.core, place.known, place.claim, here
+    )
+
+
+def gaps_of(seen: Observation) -> tuple[str, ...]:
+    found = list(seen.notes)
+    if seen.sampled_seconds < 0.5 * seen.recorded_seconds:
+        found.append(
+            "most of this window has no stack samples: who was on a core can't be told; record "
+            "with CAP_PERFMON, or import perf captures"
+        )
+    if seen.load is None:
+        found.append("no times of cores: import mpstat or copies of /proc/stat with it")
+    if seen.zombies is None or seen.zombies.zombies is None:
+        found.append("memory cgroups were not counted: zombies can't be ruled out")
+    return tuple(found)

@@ -1,0 +1,175 @@
+"""A case: a symptom, what led to it, and who is to blame. The contract of `exhume why --json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from exhume.model.finding import Figure
+from exhume.model.window import Window
+
+Outcome = Literal["passed", "failed", "untested"]
+Role = Literal["symptom", "mechanism", "root_cause"]
+Status = Literal["found", "suspected", "unknown", "healthy"]
+Confidence = Literal["high", "medium", "low"]
+
+KINDS = (
+    "zombie-cgroups", "realtime-hog", "userspace-hog", "kernel-hog", "softirq-flood",
+    "page-fault-storm", "memory-reclaim", "cpu-throttling", "cpu-steal", "crash-loop",
+    "fork-storm", "periodic-job", "lock-contention", "out-of-memory", "io-stall",
+    "interrupt-imbalance", "hardware", "network-limit", "unknown",
+)  # fmt: skip
+"""What a root cause can be: the mechanism, never a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Somebody who takes part, by all that is known of it."""
+
+    comm: str | None = None
+    pid: int | None = None
+    unit: str | None = None
+    container: str | None = None
+    pod: str | None = None
+    cgroup: str | None = None
+    exe: str | None = None
+    core: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The most telling of them."""
+        known = self.unit or self.container or self.pod or self.comm or self.exe or self.cgroup
+        if known:
+            return known
+        return f"CPU {self.core}" if self.core is not None else "somebody unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """Harm to a victim, or the user's question."""
+
+    kind: str
+    wall_ns: int
+    victim: Party
+    source: str
+    """Where it was seen: the kernel's line, the job's log, a counter, samples."""
+    window: Window
+    """From when the harm began, as far as is known, to when it ended."""
+    count: int = 1
+    """How many like it there are in the window asked for."""
+    text: str = ""
+    event_class: str = ""
+    """The class of the log line's signature, where one told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """The four tests that a link between cause and effect can pass."""
+
+    order: Outcome = "untested"
+    """The cause was there first."""
+    place: Outcome = "untested"
+    """On the same core, in the same cgroup, at the same device."""
+    dose: Outcome = "untested"
+    """More of the cause, more of the effect."""
+    counterfactual: Outcome = "untested"
+    """Quiet while the cause is quiet."""
+
+    def outcomes(self) -> tuple[Outcome, Outcome, Outcome, Outcome]:
+        return self.order, self.place, self.dose, self.counterfactual
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    id: str
+    claim: str
+    figures: dict[str, Figure]
+    window: Window
+    check: str
+    """The command that shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    claim: str
+    role: Role
+    tests: Tests
+    evidence: tuple[str, ...]
+    """Ids. A link without evidence can't be: `diagnose.build` refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RootCause:
+    kind: str
+    """One of KINDS."""
+    culprit: Party
+    """Who must be stopped."""
+    details: dict[str, Figure | dict[str, Figure]] = field(default_factory=dict)
+    """At least `payer` and `victim` where there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    kind: str
+    culprit: Party
+    details: dict[str, Figure | dict[str, Figure]]
+    confidence: Confidence
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    kind: str
+    culprit: Party
+    details: dict[str, Figure | dict[str, Figure]]
+    confidence: Confidence
+    summary: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    status: Status
+    summary: str
+    confidence: Confidence | None
+    root_cause: RootCause | None
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    now: tuple[str, ...] = ()
+    for_good: tuple[str, ...] = ()
+    undo: tuple[str, ...] = ()
+    verify: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What harms nobody yet."""
+
+    kind: str
+    claim: str
+    subject: str
+    figures: dict[str, Figure]
+    check: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    window: Window
+    """What was looked at."""
+    node: str
+    kernel: str
+    symptom: Symptom | None
+    verdict: Verdict
+    chain: tuple[Link, ...]
+    """From the symptom to the root cause."""
+    suspects: tuple[Suspect, ...]
+    rejected: tuple[Rejected, ...]
+    risks: tuple[Risk, ...]
+    evidence: tuple[Evidence, ...]
+    actions: Actions
+    gaps: tuple[str, ...]
+    """What is missing, how that weakens the answer, and what to record."""
+    symptoms: tuple[Symptom, ...] = ()
+    """All of the window, the worst first; `symptom` is the one explained."""

@@ -1,0 +1,87 @@
+"""All that a diagnosis sees of a window: values read once, on wall time. Absent stays absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exhume.model.answers import MAP_MODES, EventAnswer, LateSample, SeriesAnswer
+from exhume.model.arrays import F64, I16, I64
+from exhume.model.evidence import Crowd, IrqLine
+from exhume.model.lifecycles import Boot, Lifecycle, ProcessEvents, ProcessTime
+from exhume.model.memcgs import ZombiesAnswer
+from exhume.model.occupancy import Hold, Occupancy
+from exhume.model.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class CoreLoad:
+    """What each core did from reading to reading of its times, in permille."""
+
+    cores: tuple[int, ...]
+    start_ns: I64
+    end_ns: I64
+    permille: I16
+    """Shape (len(MAP_MODES), intervals, cores); -1 where not known."""
+
+    def within(self, window: Window) -> CoreLoad:
+        here = (self.end_ns > window.start_ns) & (self.start_ns < window.end_ns)
+        return CoreLoad(self.cores, self.start_ns[here], self.end_ns[here], self.permille[:, here])
+
+    def mode(self, name: str) -> F64:
+        """Percent of each core, intervals × cores; NaN where not known."""
+        share = self.permille[MAP_MODES.index(name)]
+        return np.where(share < 0, np.nan, share / 10.0)
+
+    def busy(self) -> F64:
+        """All but idle and waiting for I/O."""
+        parts = self.permille[: MAP_MODES.index("iowait")].astype(np.float64)
+        return np.where(parts[0] < 0, np.nan, np.maximum(parts, 0).sum(axis=0) / 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    window: Window
+    node: str
+    kernel: str
+    boots: tuple[Boot, ...]
+    recorded_seconds: float
+    sampled_seconds: float
+    """How much of the window has stack samples."""
+    load: CoreLoad | None
+    """None where no times of cores were recorded."""
+    series: Mapping[str, tuple[SeriesAnswer, ...]]
+    """By field, one for each instance."""
+    events: tuple[EventAnswer, ...]
+    """All but execs, exits and containers that are merely there."""
+    lives: ProcessEvents
+    lifecycles: tuple[Lifecycle, ...]
+    zombies: ZombiesAnswer | None
+    holds: tuple[Hold, ...]
+    lines: tuple[IrqLine, ...]
+    crowds: tuple[Crowd, ...]
+    late: tuple[LateSample, ...] = ()
+    processes: tuple[ProcessTime, ...] = ()
+    """Core time of every process that was sampled."""
+    process_cores: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """By process name: the cores it was sampled on, most first."""
+    frame_ms: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By process name: functions in its stacks, with the core time in and below each."""
+    notes: tuple[str, ...] = ()
+
+    def node_series(self, name: str) -> SeriesAnswer | None:
+        return next(iter(self.series.get(name, ())), None)
+
+    def instance(self, name: str, instance: str) -> SeriesAnswer | None:
+        return next((one for one in self.series.get(name, ()) if one.instance == instance), None)
+
+
+@dataclass(frozen=True, slots=True)
+class CloseUp:
+    """A symptom's own seconds on its own core."""
+
+    during: Occupancy
+    before: Occupancy
+    """As long a stretch just before."""

@@ -1,0 +1,66 @@
+"""Who had a core in a short window, and for how long without a break."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from exhume.model.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """A process on one core. Shares are of the samples named."""
+
+    comm: str
+    pid: int
+    cgroup: str
+    unit: str
+    container: str
+    pod: str
+    samples: int
+    core_ns: int
+    """The core time those samples stand for."""
+    share_of_window: float
+    """Of the core's time in the window."""
+    user_share: float
+    softirq_share: float
+    """Of its own samples; the rest is the kernel on its behalf."""
+    longest_run: Window
+    """The longest stretch in which every sample of the core was one thread's of it."""
+    frames: dict[str, float] = field(default_factory=dict)
+    """Kernel and user functions in its stacks, with the share of its samples that have them."""
+    is_kernel_thread: bool = False
+
+    @property
+    def system_share(self) -> float:
+        return max(0.0, 1.0 - self.user_share)
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    core: int
+    window: Window
+    samples: int
+    occupants: tuple[Occupant, ...]
+    """Who had most of it first."""
+    softirq_share: float
+    """Of the core's time in the window, whoever was interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A thread that had a core to itself in the kernel, from its first sample to its last."""
+
+    core: int
+    window: Window
+    comm: str
+    pid: int
+    tid: int
+    cgroup: str
+    is_one_call: bool
+    """No sample in between was in user mode or on its way there: as far as samples can tell, it
+    was one system call."""
+    call: str
+    """The kernel function that every one of its stacks has, nearest to the system call."""
+    deepest: str
+    """The deepest function that nearly all of them have: where the time went."""

@@ -1,0 +1,132 @@
+"""Who had a core in a short window, and who kept it without a break."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exhume.model.answers import Filter
+from exhume.model.arrays import I64
+from exhume.model.occupancy import Occupancy, Occupant
+from exhume.model.stack import FrameKind, Mode, StackTree
+from exhume.model.window import Window
+from exhume.store.belonging import NOBODY, Belonging, Owners
+from exhume.store.queries.select import Chosen, chosen
+from exhume.store.queries.who import stack_of
+from exhume.store.recording import Recording
+from exhume.store.view import SegmentView
+
+MOST_FRAMES = 80
+_LEAST_SHARE = 0.02
+
+
+@dataclass(slots=True)
+class _Work:
+    cgroup: str = ""
+    owner: Belonging = NOBODY
+    samples: int = 0
+    core_ns: int = 0
+    user: int = 0
+    softirq: int = 0
+    kernel_only: bool = True
+    longest: Window = field(default_factory=lambda: Window(0, 0))
+    frames: Counter[str] = field(default_factory=Counter)
+
+
+def occupancy(recording: Recording, core: int, window: Window) -> Occupancy:
+    work: dict[tuple[int, str], _Work] = {}
+    samples = softirq_ns = 0
+    for view in recording.views(window):
+        with recording.sparing(view):
+            owners = Owners(view)
+            for part in chosen(view, window, Filter(cores=(core,)), cut_at_clocks=True):
+                if len(part):
+                    softirq_ns += _add(work, view, part, owners)
+                    samples += len(part)
+    length = max(1, window.end_ns - window.start_ns)
+    occupants = tuple(
+        _occupant(comm, pid, one, length)
+        for (pid, comm), one in sorted(
+            work.items(), key=lambda item: (-item[1].core_ns, item[0][0], item[0][1])
+        )
+    )
+    return Occupancy(core, window, samples, occupants, softirq_ns / length)
+
+
+def _add(
+    work: dict[tuple[int, str], _Work], view: SegmentView, part: Chosen, owners: Owners
+) -> int:
+    tree, threads = view.tree().tree, view.threads().threads
+    nodes, rows = part.stack().astype(np.int64), part.thread().astype(np.int64)
+    wall = view.clock.to_wall(part.time_ns())
+    weight = part.run.weight_ns
+    modes = tree.mode[nodes]
+    for packed, count in zip(*np.unique((rows << 32) | nodes, return_counts=True), strict=True):
+        row, node = int(packed) >> 32, int(packed) & 0xFFFFFFFF
+        one = work.setdefault((int(threads.pid[row]), threads.comm[row]), _Work())
+        if not one.cgroup and threads.cgroup[row]:
+            one.cgroup, one.owner = threads.cgroup[row], owners.of(threads.cgroup[row])
+        times = int(count)
+        one.samples += times
+        one.core_ns += times * weight
+        one.user += times * (tree.mode[node] == Mode.USER)
+        one.softirq += times * (tree.mode[node] == Mode.SOFTIRQ)
+        names = _functions(tree, node)
+        one.kernel_only &= (
+            bool(names) and tree.mode[node] != Mode.USER and not _has_user(tree, node)
+        )
+        for name in names:
+            one.frames[name] += times
+    for row, begin, end in _unbroken(rows, threads.tid.astype(np.int64)):
+        one = work[int(threads.pid[row]), threads.comm[row]]
+        run = Window(int(wall[begin]), int(wall[end - 1]) + weight)
+        if run.seconds > one.longest.seconds:
+            one.longest = run
+    return int((modes == Mode.SOFTIRQ).sum()) * weight
+
+
+def _unbroken(rows: I64, tid: I64) -> Iterator[tuple[int, int, int]]:
+    """Runs of samples of one thread: its row, and where the run begins and ends."""
+    who = tid[rows]
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(who)) + 1, [len(rows)]))
+    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        yield int(rows[begin]), begin, end
+
+
+def _functions(tree: StackTree, node: int) -> set[str]:
+    return {
+        frame.name
+        for frame in stack_of(tree, node)
+        if frame.kind in (FrameKind.KERNEL, FrameKind.USER)
+    }
+
+
+def _has_user(tree: StackTree, node: int) -> bool:
+    return any(f.kind in (FrameKind.USER, FrameKind.UNKNOWN) for f in stack_of(tree, node))
+
+
+def _occupant(comm: str, pid: int, one: _Work, length_ns: int) -> Occupant:
+    frames = {
+        name: times / one.samples
+        for name, times in sorted(one.frames.items(), key=lambda item: (-item[1], item[0]))
+        if times >= _LEAST_SHARE * one.samples
+    }
+    return Occupant(
+        comm=comm,
+        pid=pid,
+        cgroup=one.cgroup,
+        unit=one.owner.unit,
+        container=one.owner.container,
+        pod=one.owner.pod,
+        samples=one.samples,
+        core_ns=one.core_ns,
+        share_of_window=min(1.0, one.core_ns / length_ns),
+        user_share=one.user / one.samples,
+        softirq_share=one.softirq / one.samples,
+        longest_run=one.longest,
+        frames=dict(list(frames.items())[:MOST_FRAMES]),
+        is_kernel_thread=one.kernel_only and not one.owner.unit,
+    )

@@ -1,0 +1,84 @@
+"""Who keeps dying: units, containers and programs, and what each start leaves behind."""
+
+from __future__ import annotations
+
+from exhume.derive import leaks, units
+from exhume.derive import zombies as memcgs
+from exhume.derive.rates import LOOK_BACK_NS, gained
+from exhume.model.answers import SeriesAnswer
+from exhume.model.lifecycles import Boot, Lifecycle, UnitsAnswer
+from exhume.model.window import Window
+from exhume.store.queries.events import events
+from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
+from exhume.store.queries.series import series
+from exhume.store.recording import Recording
+
+KINDS = ("unit", "container", "process")
+_TOLD = ("births", "removals", "releases")
+_EVENTS = ("unit-start", "unit-failed", "container-start", "container-exit")
+
+
+def lifecycles(recording: Recording, window: Window, kinds: tuple[str, ...] = KINDS) -> UnitsAnswer:
+    def every(field: str) -> list[SeriesAnswer]:
+        return series(recording, field, window)
+
+    def told(field: str) -> list[SeriesAnswer]:
+        """With what was told before: by name they are told when they change."""
+        earlier = Window(window.start_ns - LOOK_BACK_NS, window.end_ns)
+        return series(recording, field, earlier)
+
+    def restarts(field: str) -> dict[str, int]:
+        found = every(field)
+        return {one.instance: gained(one, windows, _ends(found)) for one in found}
+
+    ran = boots(recording, window)
+    windows = [one.window for one in ran]
+    seconds = recorded_seconds(recording, window)
+    told_events = events(recording, window, _EVENTS)
+    lives = process_events(recording, window)
+    found: list[Lifecycle] = units.of_units(told_events, restarts("unit.restarts"), lives, seconds)
+    found += units.of_containers(told_events, restarts("container.restarts"), seconds)
+    found += units.of_processes(lives, seconds)
+    times = process_times(recording, window)
+    zombies = next(iter(every("memcg.zombies")), None)
+    births, removals, releases = (told(f"memcg.{what}") for what in _TOLD)
+    names = memcgs.names(births, removals, releases, windows, window.start_ns)
+    boot = windows[-1] if windows else None
+    memory = [
+        next(iter(every(field)), None)
+        for field in ("memory.percpu_bytes", "memory.slab_unreclaimable_bytes")
+    ]
+    per_zombie = memcgs.bytes_per_zombie(zombies, memory, boot)
+    found = leaks.with_leaks(found, names, times, _gained_zombies(zombies, boot), per_zombie)
+    ids = leaks.container_ids(told_events)
+    found = units.told_once(leaks.with_core_time(found, times, ids), times, ids)
+    return UnitsAnswer(
+        window=window,
+        recorded_seconds=seconds,
+        lifecycles=units.worst_first(one for one in found if one.kind in kinds),
+        notes=_notes(recording, window, ran),
+    )
+
+
+def _ends(series: list[SeriesAnswer]) -> int:
+    """systemd is asked for a few units at a time: one that comes late is not new."""
+    return max((int(one.wall_ns[-1]) for one in series if len(one.wall_ns)), default=0)
+
+
+def _gained_zombies(zombies: SeriesAnswer | None, boot: Window | None) -> int | None:
+    wall, counts = memcgs.known(zombies)
+    if boot is not None:
+        counts = counts[(wall >= boot.start_ns) & (wall < boot.end_ns)]
+    return int(counts[-1] - counts[0]) if len(counts) > 1 else None
+
+
+def _notes(recording: Recording, window: Window, ran: tuple[Boot, ...]) -> tuple[str, ...]:
+    fields = {field for view in recording.views(window) for field in view.fields()}
+    notes = []
+    if "unit.active" not in fields:
+        notes.append("no systemd units were recorded: systemd does not run here, or hides")
+    if "container.total" not in fields:
+        notes.append("no containers were recorded: neither Docker nor CRI listens here")
+    if len(ran) > 1:
+        notes.append(f"{len(ran)} boots in this window: what started at boot counts as starts")
+    return (*notes, *recording.problems(window))
