@@ -106,7 +106,7 @@ def counterfactual(
 
 
 def _met(causes: Sequence[Window], effects: Sequence[Window]) -> float:
-    """The share of effects that overlap a cause for half of the shorter of the two, or more."""
+    """The share of effects that causes fill by half; a cause that is shorter must lie in it."""
     if not causes:
         return 0.0
     starts = np.array([cause.start_ns for cause in causes], np.int64)
@@ -114,15 +114,23 @@ def _met(causes: Sequence[Window], effects: Sequence[Window]) -> float:
     met = 0
     for effect in effects:
         both = np.minimum(ends, effect.end_ns) - np.maximum(starts, effect.start_ns)
-        shorter = np.minimum(ends - starts, effect.end_ns - effect.start_ns)
-        met += bool((both >= 0.5 * np.maximum(1, shorter)).any())
+        length = effect.end_ns - effect.start_ns
+        alone = both >= 0.5 * np.maximum(1, np.minimum(ends - starts, length))
+        met += bool(alone.any() or np.maximum(both, 0).sum() >= 0.5 * max(1, length))
     return met / len(effects)
 
 
 def _shifted(causes: Sequence[Window], by_ns: int, within: Window) -> list[Window]:
-    length = max(1, within.end_ns - within.start_ns)
+    """In a circle: what leaves at the end comes in again at the beginning."""
     moved = []
     for cause in causes:
-        start = within.start_ns + (cause.start_ns - within.start_ns + by_ns) % length
-        moved.append(Window(start, start + (cause.end_ns - cause.start_ns)))
+        inside = cause.clip(within)
+        if inside is None:
+            continue
+        length = max(1, within.end_ns - within.start_ns)
+        start = within.start_ns + (inside.start_ns - within.start_ns + by_ns) % length
+        end = start + (inside.end_ns - inside.start_ns)
+        moved.append(Window(start, min(end, within.end_ns)))
+        if end > within.end_ns:
+            moved.append(Window(within.start_ns, end - length))
     return moved

@@ -10,11 +10,12 @@ import numpy as np
 
 from exhume.diagnose import four_tests
 from exhume.diagnose.scene import Proof, Scene, Stall, Step
-from exhume.model.case import Tests
+from exhume.model.case import Outcome, Tests
 from exhume.model.occupancy import Occupant
 from exhume.model.window import Window
 
 LEAST_HOLD_NS = 400_000_000
+_MOSTLY = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Holder:
     """How many were looked at."""
     causes: tuple[Window, ...]
     """Whenever it held that core, symptom or not."""
+    is_told: bool = False
+    """By the kernel's lines alone, which tell of few holds and not when they began."""
 
     @property
     def share(self) -> float:
@@ -52,32 +55,43 @@ def holders(scene: Scene) -> tuple[Holder, ...]:
         longest = max(stalls, key=lambda stall: stall.window.seconds)
         if longest.holder is not None:
             causes = causes_of(scene, name)
-            found.append(Holder(longest.holder, tuple(stalls), len(looked_at), causes))
+            told = [h.is_told for h in scene.seen.holds if h.comm == name and h.core == scene.core]
+            is_told = bool(told) and all(told)
+            found.append(Holder(longest.holder, tuple(stalls), len(looked_at), causes, is_told))
     return tuple(sorted(found, key=lambda one: (-len(one.stalls), one.occupant.comm)))
 
 
 def causes_of(scene: Scene, comm: str) -> tuple[Window, ...]:
-    """The stretches that it held the core for, by samples; by seconds where it was in user mode."""
+    """The stretches that it held the core for.
+
+    To the sample where it stayed in the kernel; by whole seconds where it was in user mode too.
+    """
     exact = [
         hold.window for hold in scene.seen.holds if hold.core == scene.core and hold.comm == comm
     ]
-    coarse = [
-        window
-        for window in scene.presence.get(comm, ())
-        if not any(window.overlaps(one) for one in exact)
-    ]
-    return tuple(sorted([*exact, *coarse]))
+    coarse = list(scene.presence.get(comm, ()))
+    length = sum(window.seconds for window in exact)
+    if length < _MOSTLY * sum(window.seconds for window in coarse):
+        return tuple(_joined([*exact, *coarse]))
+    alone = [w for w in coarse if not any(w.overlaps(one) for one in exact)]
+    return tuple(sorted([*exact, *alone]))
+
+
+def _joined(windows: Sequence[Window]) -> list[Window]:
+    found: list[Window] = []
+    for window in sorted(windows):
+        if found and window.start_ns <= found[-1].end_ns:
+            found[-1] = Window(found[-1].start_ns, max(found[-1].end_ns, window.end_ns))
+        else:
+            found.append(window)
+    return found
 
 
 def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
     """The link from the symptom to whoever held the core."""
     occupant = holder.occupant
     effects = [stall.window for stall in scene.stalls]
-    lengths = [_overlap(holder.causes, stall.window) for stall in holder.stalls]
-    late = [stall.window.seconds for stall in holder.stalls]
-    dose = four_tests.dose(lengths, late)
-    if dose == "untested":
-        dose = four_tests.same_length(lengths, late)
+    dose = _dose(scene, holder)
     causes = [w for w in holder.causes if w.end_ns - w.start_ns >= LEAST_HOLD_NS]
     every = [one.window for one in scene.like] or effects
     counterfactual, met, chance = four_tests.counterfactual(causes, every, scene.seen.window)
@@ -96,9 +110,15 @@ def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
         "longest_stall_seconds": round(longest.window.seconds, 3),
     }
     proofs = [
-        Proof("samples", claim, figures, longest.window, check_top(scene.core, longest.window))
+        Proof(
+            "kernel log" if holder.is_told else "samples",
+            claim,
+            figures,
+            longest.window,
+            check_top(scene.core, longest.window),
+        )
     ]
-    if np.isfinite(chance):
+    if np.isfinite(chance) and not holder.is_told:
         proofs.append(
             Proof(
                 "counters",
@@ -118,7 +138,22 @@ def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
         dose=dose,
         counterfactual=counterfactual,
     )
+    if holder.is_told:
+        tests = Tests(place=scene.place)
     return Step(claim, "mechanism", tests, tuple(proofs))
+
+
+def _dose(scene: Scene, holder: Holder) -> Outcome:
+    """The longer it held the core, the later the victim was."""
+    late = [stall.window.seconds for stall in holder.stalls]
+    found: Outcome = "untested"
+    if any(h.comm == holder.occupant.comm and h.is_one_call for h in scene.seen.holds):
+        found = four_tests.dose([_overlap(holder.causes, s.window) for s in holder.stalls], late)
+    if found != "untested":
+        return found
+    # Holds that go on from one stall to the next have no length of their own: its time counts.
+    there = [0.0 if s.holder is None else s.holder.core_ns / 1e9 for s in holder.stalls]
+    return four_tests.same_length(there, late)
 
 
 def _load_proof(scene: Scene, window: Window) -> Proof | None:

@@ -81,6 +81,11 @@ def case_of(
 
 
 def grade(one: Suspicion) -> Confidence:
+    """What its tests say, but no more than it may claim."""
+    return max(_by_tests(one), one.at_most, key=_GRADES.index)
+
+
+def _by_tests(one: Suspicion) -> Confidence:
     """high: all four tests passed; medium: two; low: less, or only one kind of signal."""
     passed = merged(one.steps).outcomes().count("passed")
     signals = {proof.signal for step in one.steps for proof in step.proofs}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exhume.derive.zombies import known
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
 from exhume.model.arrays import F64, I64, Bool
@@ -70,10 +71,14 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
 
 
 def _gains(seen: Observation) -> _Gains | None:
-    if seen.zombies is None or len(seen.zombies.counts) < 2:
+    """By the count of zombies; by that of all that the kernel keeps where live ones are unknown."""
+    if seen.zombies is not None and len(seen.zombies.counts) > 1:
+        wall, counts = seen.zombies.wall_ns, seen.zombies.counts
+    else:
+        wall, counts = known(seen.node_series("memcg.tracked"))
+    if len(counts) < 2:
         return None
-    wall, counts = seen.zombies.wall_ns, seen.zombies.counts.astype(np.float64)
-    return _Gains(wall[:-1], wall[1:], np.diff(counts))
+    return _Gains(wall[:-1], wall[1:], np.diff(counts).astype(np.float64))
 
 
 def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:

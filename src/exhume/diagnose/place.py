@@ -35,14 +35,19 @@ def place_of(seen: Observation, group: Sequence[Symptom], others: Sequence[Sympt
     ran_on = seen.process_cores.get(victim, ())
     if len(ran_on) == 1:
         return Place(ran_on[0], "passed", f"{victim} was only ever seen on CPU {ran_on[0]}")
+    told = Counter(
+        other.victim.core
+        for other in others
+        if other.victim.core is not None
+        and (not ran_on or other.victim.core in ran_on)
+        and any(other.window.overlaps(widened(one.window)) for one in group)
+    )
+    if told:
+        core = told.most_common(1)[0][0]
+        return Place(core, "passed", f"other symptoms at the same time name CPU {core}")
     held = _held_core(seen, group, ran_on)
     if held is None:
         return NOWHERE
-    for other in others:
-        if other.victim.core == held and any(
-            other.window.overlaps(widened(one.window)) for one in group
-        ):
-            return Place(held, "passed", f"{other.source} names CPU {held} at the same time")
     return Place(held, "untested", f"CPU {held} was held whenever the victim waited")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from exhume.model.case import Risk
 from exhume.model.finding import Finding
 from exhume.model.observation import Observation
+from exhume.model.window import Window
 
 # Findings that are a risk by themselves; all others are what busy machines look like.
 _RISKY = (
@@ -18,8 +19,14 @@ _HOUR_NS = 3600 * 1_000_000_000
 _MOST_OF_A_KIND = 5
 
 
-def risks_of(seen: Observation, found: Sequence[Finding]) -> tuple[Risk, ...]:
-    """Those of one kind about one thing once, the kinds that matter most first."""
+def risks_of(
+    seen: Observation, found: Sequence[Finding], harm: Sequence[Window] = ()
+) -> tuple[Risk, ...]:
+    """Those of one kind about one thing once, the kinds that matter most first.
+
+    What happened while `harm` was done is part of that case, and no risk beside it.
+    """
+    found = [one for one in found if not any(one.window.overlaps(window) for window in harm)]
     chosen: dict[tuple[str, str, int | None], Finding] = {}
     for one in found:
         if one.kind in _RISKY:

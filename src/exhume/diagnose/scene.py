@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from exhume.model.case import Actions, Outcome, Party, Role, Symptom, Tests
+from exhume.model.case import Actions, Confidence, Outcome, Party, Role, Symptom, Tests
 from exhume.model.finding import Figure, Finding
 from exhume.model.observation import CloseUp, Observation
 from exhume.model.occupancy import Occupant
@@ -90,6 +90,8 @@ class Suspicion:
     actions: Actions = field(default_factory=Actions)
     contradiction: str = ""
     """Why it can't be, where something speaks against it."""
+    at_most: Confidence = "high"
+    """No higher grade than this, whatever the tests say: for who is likely to be a payer only."""
     missing: tuple[str, ...] = ()
     """What would have to be recorded to be sure."""
 

@@ -54,7 +54,7 @@ _RANK = (
     "job-failure", "disk-error", "hung-task", "starved-thread", "lockup", "limit-reached",
     "held-thread",
 )  # fmt: skip
-_LENGTHS = ("late_seconds", "since_napi_seconds", "stuck_seconds", "stalled_seconds", "ran_seconds")
+_LENGTHS = ("late_seconds", "since_napi_seconds", "stalled_seconds", "ran_seconds")
 _MOST_BEFORE_NS = 60 * SECOND_NS
 
 
@@ -117,7 +117,7 @@ def _victim(event: EventAnswer, kind: str) -> Party:
     if kind == "lockup":  # who is named holds the core: whoever waits for it is harmed
         return Party(core=event.core)
     name = fields.get("victim") or fields.get("comm") or event.subject
-    cgroup = fields.get("task_memcg") or fields.get("cgroup")
+    cgroup = fields.get("task_cgroup") or fields.get("cgroup")
     return Party(
         comm=str(name) or None,
         pid=event.pid,

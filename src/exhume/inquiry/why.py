@@ -12,9 +12,10 @@ from exhume.diagnose.place import place_of
 from exhume.diagnose.risks import risks_of
 from exhume.diagnose.scene import Scene, Stall
 from exhume.diagnose.symptoms import grouped, symptoms
+from exhume.diagnose.told import told_holds, told_occupant
 from exhume.inquiry.observe import close_up, look_around, observe
 from exhume.model.case import Case, Party, Symptom
-from exhume.model.observation import Observation
+from exhume.model.observation import CloseUp, Observation
 from exhume.model.window import Window
 from exhume.store.queries.presence import presence
 from exhume.store.recording import Recording
@@ -38,6 +39,7 @@ class Question:
 
 def why(recording: Recording, window: Window, question: Question) -> Case:
     seen = observe(recording, window)
+    seen = replace(seen, holds=(*seen.holds, *told_holds(seen.events, seen.holds)))
     found = symptoms(seen)
     groups = _asked(grouped(found), question)
     if not groups:
@@ -50,7 +52,14 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     scene = replace(scene, findings=noticed)
     suspicions = [one for hypothesis in HYPOTHESES for one in hypothesis(scene)]
     worst = tuple(group[0] for group in groups)
-    return case_of(seen, scene, suspicions, worst, risks_of(seen, noticed), gaps_of(seen))
+    return case_of(
+        seen,
+        scene,
+        suspicions,
+        worst,
+        risks_of(seen, noticed, [one.window for one in like]),
+        gaps_of(seen),
+    )
 
 
 def _asked(groups: list[tuple[Symptom, ...]], question: Question) -> list[tuple[Symptom, ...]]:
@@ -101,7 +110,7 @@ def _scene(
             one,
             one.window,
             place.core,
-            None if place.core is None else close_up(recording, place.core, one.window),
+            None if place.core is None else _close_up(recording, seen, place.core, one.window),
         )
         for one in sorted(chosen, key=lambda one: one.window)
     )
@@ -113,6 +122,14 @@ def _scene(
     return Scene(
         seen, symptom, like, tuple(others), stalls, place.core, place.known, place.claim, here
     )
+
+
+def _close_up(recording: Recording, seen: Observation, core: int, window: Window) -> CloseUp:
+    found = close_up(recording, core, window)
+    told = None if found.during.samples else told_occupant(seen.events, core, window)
+    if told is None:
+        return found
+    return replace(found, during=replace(found.during, occupants=(told,)))
 
 
 def gaps_of(seen: Observation) -> tuple[str, ...]:

@@ -64,3 +64,5 @@ class Hold:
     """The kernel function that every one of its stacks has, nearest to the system call."""
     deepest: str
     """The deepest function that nearly all of them have: where the time went."""
+    is_told: bool = False
+    """Not sampled: the kernel's line about a stuck core said so, and it began earlier than that."""

@@ -17,6 +17,7 @@ from exhume.model.window import Window
 
 _LEAST_TURNS = 4
 _STEADY = 0.25
+_PAID_FOR = ("zombie-walk", "reclaim", "compaction", "lock", "page-fault")
 
 
 def suspects(scene: Scene) -> Iterator[Suspicion]:
@@ -65,7 +66,13 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         victim=scene.symptom.victim,
         details=details,
         actions=_actions(culprit, kind, scene.core),
+        # Whoever is made to do that work by others pays for it: it is not at fault.
+        at_most="medium" if kind == "kernel-hog" and _is_made_to(occupant) else "high",
     )
+
+
+def _is_made_to(occupant: Occupant) -> bool:
+    return any(one.path.id in _PAID_FOR for one in matches(occupant.frames))
 
 
 def _as_root(step: Step) -> Step:

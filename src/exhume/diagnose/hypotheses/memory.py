@@ -236,14 +236,16 @@ def out_of_memory(scene: Scene) -> Iterator[Suspicion]:
     kill = min(kills, key=lambda event: abs(event.wall_ns - scene.symptom.wall_ns))
     detail = _nearest(scene, kill, "oom.detail")
     comm = str(kill.fields.get("comm", kill.subject))
-    memcg = str(detail.fields.get("oom_memcg", "")) if detail else ""
+    memcg = str(detail.fields.get("oom_cgroup", "")) if detail else ""
     by_limit = "cgroup" in str(kill.fields.get("scope", "")) or bool(memcg and memcg != "/")
     culprit = party(scene.seen, comm, pid=kill.pid)
     if memcg and not culprit.cgroup:
         culprit = Party(comm=comm, pid=kill.pid, cgroup=memcg)
     held = kill.fields.get("anonymous_bytes", 0)
     size = f"{int(held) / 2**20:,.0f} MiB" if isinstance(held, int | float) else "much"
-    where = f"cgroup {memcg} reached its limit" if by_limit else "the node ran out of memory"
+    where = "the node ran out of memory"
+    if by_limit:
+        where = f"cgroup {memcg} reached its limit" if memcg else "its cgroup reached its limit"
     proofs = [
         Proof(
             "kernel log",

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from exhume.derive.zombies import walker_of
+from exhume.derive.zombies import known, walker_of
 from exhume.diagnose import four_tests
 from exhume.diagnose.holding import Holder, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import Match, match
 from exhume.diagnose.leakers import Leaker, leakers
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
-from exhume.model.arrays import F64
+from exhume.model.arrays import F64, I64
 from exhume.model.case import Actions, Outcome, Party, Tests
 from exhume.model.memcgs import MemcgName
 
@@ -134,7 +134,7 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
     lengths = [cause.seconds for cause in holder.causes]
     levels = [_level(scene, cause.start_ns) for cause in holder.causes]
     dose = four_tests.dose(levels, lengths)
-    known = np.isfinite(levels)
+    counted = np.isfinite(levels)
     order: Outcome = "untested"
     counterfactual: Outcome = "untested"
     proofs = [
@@ -147,7 +147,7 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
             check_top(scene.core, holder.stalls[0].window),
         )
     ]
-    if known.any():
+    if counted.any():
         at = _level(scene, scene.symptom.wall_ns)
         order = "passed" if at >= LEAST_ZOMBIES else "untested"
         figures: dict[str, str | int | float] = {"zombies": round(at) if np.isfinite(at) else -1}
@@ -207,12 +207,20 @@ def _left_by(scene: Scene, name: MemcgName) -> Step:
 
 
 def _level(scene: Scene, wall_ns: int) -> float:
-    """Zombies at that time: between two counts in proportion, as they grow steadily."""
+    """Zombies at that time: between two counts in proportion, as they grow steadily.
+
+    Where live ones were not counted, all that the kernel keeps: few of thousands are alive.
+    """
+    wall, counts = _counts(scene)
+    return float(np.interp(wall_ns, wall, counts)) if len(counts) else float("nan")
+
+
+def _counts(scene: Scene) -> tuple[I64, F64]:
     zombies = scene.seen.zombies
-    if zombies is None or not len(zombies.counts):
-        return float("nan")
-    counts: F64 = zombies.counts.astype(np.float64)
-    return float(np.interp(wall_ns, zombies.wall_ns, counts))
+    if zombies is not None and len(zombies.counts):
+        return zombies.wall_ns, zombies.counts.astype(np.float64)
+    wall, values = known(scene.seen.node_series("memcg.tracked"))
+    return wall, values.astype(np.float64)
 
 
 def _seconds_per_zombie(scene: Scene, holder: Holder) -> float:

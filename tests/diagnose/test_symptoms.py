@@ -1,0 +1,140 @@
+"""What harms somebody, and what only looks busy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from exhume.diagnose.symptoms import grouped, symptoms
+from exhume.model.answers import EventAnswer
+from exhume.model.observation import Observation
+from tests.diagnose.made_up import at, event, hold, lives, observation, series, span
+
+
+def kinds(seen: Observation) -> list[str]:
+    return [one.kind for one in symptoms(seen)]
+
+
+def line(seconds: float, signature: str, cls: str, **fields: object) -> EventAnswer:
+    return event(
+        seconds, "kernel-log", "eth0", "text", signature=signature, **{"class": cls}, **fields
+    )
+
+
+def test_a_quiet_machine_has_none() -> None:
+    assert symptoms(observation()) == ()
+
+
+@pytest.mark.parametrize(
+    ("signature", "cls", "kind"),
+    [
+        ("ena.tx_paused", "netdev-starve", "network-reset"),
+        ("softlockup", "cpu", "lockup"),
+        ("oom.kill", "mem", "out-of-memory"),
+        ("hung_task", "io-lock", "hung-task"),
+        ("nvrm_xid", "gpu", "gpu-error"),
+    ],
+)
+def test_a_line_of_the_kernel_about_harm_is_one(signature: str, cls: str, kind: str) -> None:
+    assert kinds(observation(events=(line(10, signature, cls),))) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("signature", "cls"),
+    [("rt_throttle", "cpu"), ("drop_caches", "info"), ("ena.reset_done", "netdev-reset-done")],
+)
+def test_a_line_about_no_harm_is_none(signature: str, cls: str) -> None:
+    assert kinds(observation(events=(line(10, signature, cls),))) == []
+
+
+def test_a_line_that_says_how_late_it_was_tells_when_it_began() -> None:
+    told = event(
+        100, "job-log", "health", "timed out after 7.5s", late_seconds=7.5, **{"class": "job"}
+    )
+    (one,) = symptoms(observation(events=(told,)))
+    assert one.window.start_ns == at(92.5)
+    assert (one.kind, one.victim.comm) == ("job-failure", "health")
+
+
+def waiting(
+    waits: list[int], slices: list[int], who: str = "process", name: str = "8 web"
+) -> Observation:
+    return observation(
+        series=[
+            series(f"{who}.wait_ns", np.cumsum([0, *waits]).tolist(), name),
+            series(f"{who}.slices", np.cumsum([0, *slices]).tolist(), name),
+            series("process.core", [1] * (len(waits) + 1), name),
+        ]
+    )
+
+
+def test_a_thread_that_was_ready_and_not_run_is_one() -> None:
+    (one,) = symptoms(waiting([1_000, 3_000_000_000, 1_000], [50, 3, 50]))
+    assert (one.kind, one.victim.comm, one.victim.pid, one.victim.core) == (
+        "starved-thread",
+        "web",
+        8,
+        1,
+    )
+    assert one.window == span(-1, 2)
+
+
+def test_sharing_a_core_fairly_is_none() -> None:
+    # Half of each second waiting, in turns of 3 ms.
+    assert symptoms(waiting([600_000_000] * 20, [170] * 20)) == ()
+
+
+def test_a_wait_while_the_core_was_held_is_one() -> None:
+    seen = waiting([900_000_000], [40])
+    assert symptoms(seen) == ()
+    held = observation(
+        series=[s for v in seen.series.values() for s in v], holds=(hold(0.05, 0.9, "hog"),)
+    )
+    assert [one.kind for one in symptoms(held)] == ["starved-thread"]
+
+
+def test_a_thread_that_serves_the_network_is_told_by_its_core() -> None:
+    (one,) = symptoms(waiting([2_000_000_000], [1], "netthread", "ksoftirqd/39"))
+    assert one.victim.core == 39
+
+
+def test_a_daemon_held_inside_one_call_is_one() -> None:
+    (one,) = symptoms(observation(holds=(hold(100, 3, "daemon"),)))
+    assert (one.kind, one.victim.comm) == ("held-thread", "daemon")
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        (hold(100, 1.5),),  # too short
+        (hold(100, 9, is_one_call=False),),  # many calls: it is at work
+        (hold(3, 9),),  # it was not there before
+        tuple(hold(40 + 10 * i, 9.9) for i in range(9)),  # it does nothing else, like a copy
+    ],
+)
+def test_work_in_the_kernel_is_none(holds: tuple[object, ...]) -> None:
+    seen = observation(holds=holds)
+    late = [one for one in symptoms(seen) if one.window.start_ns > at(105)]
+    assert late == []
+
+
+def test_a_job_that_was_started_just_before_is_none() -> None:
+    seen = observation(holds=(hold(100, 5, "copy", pid=1000),), lives=lives([(90, "copy", "sh")]))
+    assert symptoms(seen) == ()
+
+
+def test_the_same_harm_to_the_same_victim_is_one_group_the_longest_first() -> None:
+    events = tuple(
+        event(100 * i, "job-log", "health", "late", late_seconds=float(i), **{"class": "job"})
+        for i in range(1, 5)
+    )
+    (group,) = grouped(symptoms(observation(events=events)))
+    assert [round(one.window.seconds) for one in group] == [4, 3, 2, 1]
+    assert {one.count for one in group} == {4}
+
+
+def test_a_reset_of_the_network_is_worse_than_a_held_daemon() -> None:
+    seen = observation(
+        holds=(hold(100, 30, "daemon"),), events=(line(300, "ena.tx_paused", "netdev-starve"),)
+    )
+    assert [group[0].kind for group in grouped(symptoms(seen))] == ["network-reset", "held-thread"]
