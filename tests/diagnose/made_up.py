@@ -187,8 +187,7 @@ def scene(
         if core is None:
             return Stall(one, one.window, None, None)
         there = Occupancy(core, one.window, 100, tuple(during), softirq)
-        before = Occupancy(core, one.window, 100, (), 0.0)
-        return Stall(one, one.window, core, CloseUp(there, before))
+        return Stall(one, one.window, core, CloseUp(there))
 
     return Scene(
         seen, like[0], tuple(like), (), tuple(map(stall, like)), core, place, "it is known"

@@ -27,12 +27,13 @@ def saturated(seen: Observation) -> Iterator[Finding]:
     """Full for seconds, while the mean of the node looked fine."""
     if seen.load is None:
         return
+    busy = seen.load.busy()
     for core, window, rows in bursts(seen.load):
         part = seen.load.permille[:, rows][:, :, seen.load.cores.index(core)]
         mode = MAP_MODES[int(part.mean(axis=1)[:5].argmax())]
         if mode == "user":
             continue  # what cores are for
-        mean = float(np.nanmean(seen.load.busy()[rows]))
+        mean = float(np.nanmean(busy[rows]))
         yield Finding(
             "saturated-core",
             f"CPU {core} was full for {window.seconds:.0f} s, mostly {mode}, while the mean of "
@@ -48,19 +49,17 @@ def saturated(seen: Observation) -> Iterator[Finding]:
         )
 
 
-def bursts(load: CoreLoad) -> list[tuple[int, Window, Bool]]:
+def bursts(load: CoreLoad) -> list[tuple[int, Window, slice]]:
     """Each core's stretches of full seconds: the longest first."""
     busy = load.busy()
-    found: list[tuple[int, Window, Bool]] = []
+    found: list[tuple[int, Window, slice]] = []
     for index, core in enumerate(load.cores):
         with np.errstate(invalid="ignore"):
             full = busy[:, index] >= FULL_PERCENT
         for begin, end in _runs(full):
             window = Window(int(load.start_ns[begin]), int(load.end_ns[end - 1]))
             if window.seconds >= LEAST_SECONDS:
-                rows = np.zeros(len(full), np.bool_)
-                rows[begin:end] = True
-                found.append((core, window, rows))
+                found.append((core, window, slice(begin, end)))
     return sorted(found, key=lambda one: (-one[1].seconds, one[0]))[:_MANY]
 
 

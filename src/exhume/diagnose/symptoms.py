@@ -7,7 +7,7 @@ thread that was ready and did not get a core, and a thread that was held inside 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ STARVED_NS = 500_000_000
 HELD_NS = 2_000_000_000
 _LEAST_WAIT_A_SLICE_NS = 100_000_000
 """Fair neighbours take turns of milliseconds: a wait this long each time is no sharing."""
+_UNBROKEN_NS = 450_000_000
 _BEFORE_NS = 60 * SECOND_NS
 _USUAL_SHARE = 0.8
 """Of the minute before: whoever was in the kernel so much is at work there, like a copy."""
@@ -140,56 +141,75 @@ def _when(event: EventAnswer) -> Window:
 # --- ready, and not run ----------------------------------------------------------------------
 
 
-def _starved(seen: Observation) -> Iterator[Symptom]:
-    for who, is_network in (("netthread", True), ("process", False)):
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """What a thread's wait for a core gained from one reading to the next."""
+
+    instance: str
+    is_network: bool
+    length_ns: int
+    window: Window
+    is_certain: bool
+    """Whoever else ran: too long in one go for any sharing."""
+
+
+def _waits(seen: Observation) -> Iterator[_Wait]:
+    for who in ("netthread", "process"):
         slices = {one.instance: one for one in seen.series.get(f"{who}.slices", ())}
-        for wait in seen.series.get(f"{who}.wait_ns", ()):
-            runs = slices.get(wait.instance)
-            if runs is None:
-                continue
-            waited, ran = rates(wait), rates(runs)
-            yield from _waits(seen, wait.instance, waited, ran, is_network)
+        for series in seen.series.get(f"{who}.wait_ns", ()):
+            if series.instance in slices:
+                waited, ran = rates(series), rates(slices[series.instance])
+                yield from _long_waits(series.instance, who == "netthread", waited, ran)
 
 
-def _waits(
-    seen: Observation, instance: str, waited: Rates, ran: Rates, is_network: bool
-) -> Iterator[Symptom]:
+def _long_waits(instance: str, is_network: bool, waited: Rates, ran: Rates) -> Iterator[_Wait]:
     ran_by_end = dict(zip(ran.per_second.end_ns.tolist(), ran.rise.tolist(), strict=True))
     rise = np.nan_to_num(waited.rise)
     for at in np.flatnonzero(rise >= STARVED_NS).tolist():
         start, end = int(waited.per_second.start_ns[at]), int(waited.per_second.end_ns[at])
         length = int(rise[at])
-        # It is added when the thread gets its core: what exceeds the interval began before it.
-        unbroken = length - (end - start)
         turns = ran_by_end.get(end, np.nan)
         each = length / max(1.0, turns) if np.isfinite(turns) else 0.0
-        window = Window(min(start, end - length), end)
-        if (
-            unbroken >= STARVED_NS
-            or each >= _LEAST_WAIT_A_SLICE_NS
-            or _was_held_up(seen, instance, window)
-        ):
-            comm, pid = name_and_pid(instance)
+        # It is added when the thread gets its core: what exceeds the interval began before it.
+        certain = length - (end - start) >= STARVED_NS or each >= _LEAST_WAIT_A_SLICE_NS
+        yield _Wait(instance, is_network, length, Window(min(start, end - length), end), certain)
+
+
+def doubtful(seen: Observation) -> list[tuple[int, Window, str]]:
+    """Waits that may be sharing: the core, when, and who waited. The longest first."""
+    found = []
+    for wait in sorted(_waits(seen), key=lambda one: (-one.length_ns, one.window)):
+        core = None if wait.is_certain else _core_of(seen, wait.instance, wait.window)
+        if core is not None:
+            found.append((core, wait.window, name_and_pid(wait.instance)[0]))
+    return found
+
+
+def _starved(seen: Observation) -> Iterator[Symptom]:
+    for wait in _waits(seen):
+        core = _core_of(seen, wait.instance, wait.window)
+        if wait.is_certain or _was_held_up(seen, core, wait.window):
+            comm, pid = name_and_pid(wait.instance)
             yield Symptom(
                 kind="starved-thread",
-                wall_ns=end,
-                victim=Party(comm=comm, pid=pid, core=_core_of(seen, instance, window)),
+                wall_ns=wait.window.end_ns,
+                victim=Party(comm=comm, pid=pid, core=core),
                 source="run delay of a thread that serves the network"
-                if is_network
+                if wait.is_network
                 else "run delay",
-                window=window,
-                text=f"{comm} was ready and not run for {length / 1e9:.1f} s",
+                window=wait.window,
+                text=f"{comm} was ready and not run for {wait.length_ns / 1e9:.1f} s",
             )
 
 
-def _was_held_up(seen: Observation, instance: str, window: Window) -> bool:
-    """One thread kept the core it waited for, for as long as counts, in the kernel."""
-    core = _core_of(seen, instance, window)
-    return core is not None and any(
-        hold.core == core
-        and (both := hold.window.clip(window)) is not None
-        and both.end_ns - both.start_ns >= STARVED_NS
-        for hold in seen.holds
+def _was_held_up(seen: Observation, core: int | None, window: Window) -> bool:
+    """One thread had that core without a break, for long enough."""
+    holds = ((hold.core, hold.window) for hold in seen.holds)
+    return any(
+        where == core
+        and (both := when.clip(window)) is not None
+        and both.end_ns - both.start_ns >= _UNBROKEN_NS
+        for where, when in (*holds, *seen.unbroken)
     )
 
 

@@ -11,8 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from exhume.diagnose.symptoms import doubtful
 from exhume.model.answers import MAP_MODES, SeriesAnswer
 from exhume.model.fields import FIELDS
+from exhume.model.lifecycles import no_lives
 from exhume.model.observation import CloseUp, CoreLoad, Observation
 from exhume.model.window import Window
 from exhume.store.queries.events import events
@@ -33,14 +35,18 @@ SYMPTOM_FIELDS = (
     "vmstat.oom_kill",
 )  # fmt: skip
 _NOT_AROUND = ("irq.", "sampler.", "self.", "cpu.")
+SHORT_NS = 2 * 3600 * 1_000_000_000
+MOST_DOUBTFUL = 40
+LEAST_UNBROKEN_SECONDS = 0.45
+LEAST_SHARE_OF_CORE = 0.05
+"""Of a process's time: where it was for less, it only passed by, before it was pinned."""
 _SILENT_KINDS = ("exec", "exit", "container-seen")
 
 
 def observe(recording: Recording, window: Window) -> Observation:
     """The whole window, as far as symptoms and slow trends need it."""
     ran = boots(recording, window)
-    lives = process_events(recording, window)
-    return Observation(
+    seen = Observation(
         window=window,
         node=next((one.node for one in reversed(ran) if one.node), ""),
         kernel=next((one.kernel for one in reversed(ran) if one.kernel), ""),
@@ -50,16 +56,39 @@ def observe(recording: Recording, window: Window) -> Observation:
         load=core_load(recording, window),
         series=_series(recording, SYMPTOM_FIELDS, window),
         events=tuple(events(recording, window, besides=_SILENT_KINDS)),
-        lives=lives,
-        lifecycles=lifecycles(recording, window).lifecycles,
+        lives=no_lives(),
+        lifecycles=(),
         zombies=zombies(recording, window),
         holds=kernel_holds(recording, window),
         lines=(),
         crowds=(),
+        notes=tuple(recording.problems(window)),
+    )
+    seen = replace(seen, unbroken=_unbroken(recording, seen))
+    short = window.end_ns - window.start_ns <= SHORT_NS
+    return with_processes(recording, seen, window) if short else seen
+
+
+def with_processes(recording: Recording, seen: Observation, window: Window) -> Observation:
+    """Who lived, started and ran: execs come by the hundred thousand in a night."""
+    lives = process_events(recording, window)
+    return replace(
+        seen,
+        lives=lives,
+        lifecycles=lifecycles(recording, window, lives=lives).lifecycles,
         processes=process_times(recording, window),
         process_cores=_process_cores(recording, window),
         frame_ms=_frame_ms(recording, window),
-        notes=tuple(recording.problems(window)),
+    )
+
+
+def _unbroken(recording: Recording, seen: Observation) -> tuple[tuple[int, Window], ...]:
+    """Where a wait may be no sharing: did one thread have the core all the while?"""
+    return tuple(
+        (core, one.longest_run)
+        for core, window, victim in doubtful(seen)[:MOST_DOUBTFUL]
+        for one in occupancy(recording, core, window).occupants[:3]
+        if one.comm != victim and one.longest_run.seconds >= LEAST_UNBROKEN_SECONDS
     )
 
 
@@ -71,6 +100,8 @@ def look_around(recording: Recording, seen: Observation, window: Window) -> Obse
         if field.id not in SYMPTOM_FIELDS and not field.id.startswith(_NOT_AROUND)
     ]
     found = irqs(recording, window)
+    if not seen.processes:
+        seen = with_processes(recording, seen, window)
     return replace(
         seen,
         series={**seen.series, **_series(recording, [*fields, "irq.timer"], window)},
@@ -80,9 +111,7 @@ def look_around(recording: Recording, seen: Observation, window: Window) -> Obse
 
 
 def close_up(recording: Recording, core: int, window: Window) -> CloseUp:
-    length = window.end_ns - window.start_ns
-    before = Window(window.start_ns - length, window.start_ns)
-    return CloseUp(occupancy(recording, core, window), occupancy(recording, core, before))
+    return CloseUp(occupancy(recording, core, window))
 
 
 def core_load(recording: Recording, window: Window) -> CoreLoad | None:
@@ -140,9 +169,13 @@ def _process_cores(recording: Recording, window: Window) -> dict[str, tuple[int,
                 name = index.threads.comm[int(index.processes.first_thread[one >> 16])]
                 cell = name, one & 0xFFFF
                 took[cell] = took.get(cell, 0.0) + micro
+    total: dict[str, float] = {}
+    for (name, _), micro in took.items():
+        total[name] = total.get(name, 0.0) + micro
     found: dict[str, list[int]] = {}
-    for (name, core), _ in sorted(took.items(), key=lambda item: (-item[1], item[0])):
-        found.setdefault(name, []).append(core)
+    for (name, core), micro in sorted(took.items(), key=lambda item: (-item[1], item[0])):
+        if micro >= LEAST_SHARE_OF_CORE * total[name]:
+            found.setdefault(name, []).append(core)
     return {name: tuple(cores) for name, cores in found.items()}
 
 

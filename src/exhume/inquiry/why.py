@@ -17,11 +17,12 @@ from exhume.inquiry.observe import close_up, look_around, observe
 from exhume.model.case import Case, Party, Symptom
 from exhume.model.observation import CloseUp, Observation
 from exhume.model.window import Window
+from exhume.store.queries.holds import core_holds
 from exhume.store.queries.presence import presence
 from exhume.store.recording import Recording
 
 SECOND_NS = 1_000_000_000
-MOST_STALLS = 24
+MOST_STALLS = 16
 AROUND_NS = 900 * SECOND_NS
 MOST_AROUND_NS = 3600 * SECOND_NS
 
@@ -104,6 +105,10 @@ def _scene(
     recording: Recording, seen: Observation, like: tuple[Symptom, ...], others: Sequence[Symptom]
 ) -> Scene:
     place = place_of(seen, like, others)
+    if place.core is not None:
+        short = core_holds(recording, place.core, seen.window)
+        told = [hold for hold in seen.holds if hold.is_told or hold.core != place.core]
+        seen = replace(seen, holds=tuple(sorted([*told, *short], key=lambda hold: hold.window)))
     chosen = like[:MOST_STALLS]
     stalls = tuple(
         Stall(

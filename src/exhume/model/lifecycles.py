@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from exhume.model.arrays import F64, I32, I64, Bool
 from exhume.model.window import Window
 
@@ -33,6 +35,14 @@ class ProcessEvents:
 
     def __len__(self) -> int:
         return len(self.wall_ns)
+
+
+def no_lives() -> ProcessEvents:
+    """Nobody was born, and nobody died."""
+    none, numbers = np.empty(0, np.int64), np.empty(0, np.int32)
+    return ProcessEvents(
+        (), none, np.empty(0, np.bool_), numbers, numbers, none, none, none, np.empty(0)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,9 @@ class Observation:
     lines: tuple[IrqLine, ...]
     crowds: tuple[Crowd, ...]
     late: tuple[LateSample, ...] = ()
+    unbroken: tuple[tuple[int, Window], ...] = ()
+    """Cores, and stretches in which one thread had them without a break: looked for where somebody
+    waited so long that it may be no sharing."""
     processes: tuple[ProcessTime, ...] = ()
     """Core time of every process that was sampled."""
     process_cores: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -83,5 +86,3 @@ class CloseUp:
     """A symptom's own seconds on its own core."""
 
     during: Occupancy
-    before: Occupancy
-    """As long a stretch just before."""

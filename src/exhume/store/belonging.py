@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exhume.sources.cgroup_names import parse
+from exhume.store.event_rows import decoded, event_rows
 from exhume.store.view import SegmentView
+
+_CONTAINER_KINDS = ("container-start", "container-seen", "container-exit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +29,11 @@ class Owners:
 
     def __init__(self, view: SegmentView) -> None:
         self._names: dict[str, tuple[str, str]] = {}
-        for event in view.events():
-            if event.kind.startswith("container-") and "id" in event.fields:
-                pod = str(event.fields.get("pod", ""))
-                self._names[str(event.fields["id"])] = (event.subject, pod)
+        rows = event_rows(view, _CONTAINER_KINDS)
+        for subject, text in zip(rows.subject, rows.fields, strict=True):
+            fields = decoded(text)
+            if "id" in fields:
+                self._names[str(fields["id"])] = (subject, str(fields.get("pod", "")))
 
     def of(self, cgroup: str) -> Belonging:
         name = parse(cgroup)

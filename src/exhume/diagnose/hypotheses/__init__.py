@@ -24,6 +24,7 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     zombie_cgroups.suspects,
     memory.out_of_memory,
     memory.reclaim,
+    memory.cgroup_limit,
     memory.page_faults,
     network.softirq_flood,
     network.imbalance,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from exhume.model.window import Window
 _LEAST_SHARE = 0.3
 _FAULTS_FLOOR = 50_000
 _ENOUGH_ZOMBIES = 1_000
+_PRESSED_US = 100_000
+_LEAST_FREEING = 0.2
 
 
 def page_faults(scene: Scene) -> Iterator[Suspicion]:
@@ -32,11 +34,10 @@ def page_faults(scene: Scene) -> Iterator[Suspicion]:
     ]
     if series is None or not found:
         return
-    who, share = _faulter(scene, found[0].window)
-    if not who:
+    comm, share = _faulter(scene, found[0].window)
+    if not comm:
         return
-    comm, pid = name_and_pid(who)
-    culprit = party(scene.seen, comm, pid=pid)
+    culprit = party(scene.seen, comm)
     place = _shares_place(scene, comm)
     tests = weigh(scene, [one.window for one in found], place, mean_of(rates(series).per_second))
     step = Step(
@@ -45,7 +46,7 @@ def page_faults(scene: Scene) -> Iterator[Suspicion]:
         tests,
         (
             _storm_proof(found[0]),
-            _faulter_proof(who, share, found[0].window),
+            _faulter_proof(comm, share, found[0].window),
             *_fault_frames(scene),
         ),
     )
@@ -74,6 +75,7 @@ def page_faults(scene: Scene) -> Iterator[Suspicion]:
 
 
 def _faulter(scene: Scene, window: Window) -> tuple[str, float]:
+    """Whose processes, by name, made most of the faults, and which share."""
     gained: dict[str, float] = {}
     for kind in ("process.faults", "process.major_faults"):
         for one in scene.seen.series.get(kind, ()):
@@ -81,8 +83,8 @@ def _faulter(scene: Scene, window: Window) -> tuple[str, float]:
             here = (found.per_second.end_ns > window.start_ns) & (
                 found.per_second.start_ns < window.end_ns
             )
-            total = float(np.nansum(found.rise[here]))
-            gained[one.instance] = gained.get(one.instance, 0.0) + total
+            comm, _ = name_and_pid(one.instance)
+            gained[comm] = gained.get(comm, 0.0) + float(np.nansum(found.rise[here]))
     if not gained or not sum(gained.values()):
         return "", 0.0
     most = max(sorted(gained), key=lambda name: gained[name])
@@ -151,7 +153,7 @@ def reclaim(scene: Scene) -> Iterator[Suspicion]:
         if found is None or found.share < _LEAST_SHARE:
             continue
         limited = match(holder.occupant.frames, "memcg-limit")
-        culprit = _limited_party(scene, holder, limited is not None)
+        culprit = _limited_party(scene, holder, limited=limited is not None)
         is_victim = holder.occupant.comm == scene.symptom.victim.comm
         series = scene.seen.node_series("vmstat.pgscan_direct")
         amount = mean_of(rates(series).per_second) if series is not None else None
@@ -179,7 +181,7 @@ def reclaim(scene: Scene) -> Iterator[Suspicion]:
             payer=party(scene.seen, holder.occupant.comm, scene.core),
             victim=scene.symptom.victim,
             details={"function": found.function, "by_limit": "yes" if limited else "no"},
-            actions=_reclaim_actions(culprit, limited is not None),
+            actions=_reclaim_actions(culprit, limited=limited is not None),
             contradiction=(
                 f"it frees memory slowly because it walks {level:,} zombies"
                 if level >= _ENOUGH_ZOMBIES and match(holder.occupant.frames, "zombie-walk")
@@ -188,7 +190,91 @@ def reclaim(scene: Scene) -> Iterator[Suspicion]:
         )
 
 
-def _limited_party(scene: Scene, holder: Holder, limited: bool) -> Party:
+def cgroup_limit(scene: Scene) -> Iterator[Suspicion]:
+    """The victim has to free memory for its own cgroup, which somebody else in it fills.
+
+    Reclaim below a cgroup's limit is in no counter of the node but the pressure: the kernel counts
+    only reclaim of the whole node in vmstat.
+    """
+    victim = scene.symptom.victim.comm or ""
+    own = [path for path in cgroups_of(scene.seen, victim) if path.strip("/")]
+    series = scene.seen.node_series("pressure.memory.some_us")
+    frees = _share_of(scene.seen.frame_ms.get(victim, {}), "memcg-limit")
+    if not own or series is None or frees is None:
+        return
+    pressed = [
+        one
+        for one in storms(series, _PRESSED_US, times=3.0)
+        if any(one.window.overlaps(like.window) for like in scene.like)
+    ]
+    if not pressed:
+        return
+    filler = _filler(scene, own, victim)
+    culprit = party(scene.seen, filler) if filler else Party(cgroup=own[0])
+    tests = weigh(
+        scene, [one.window for one in pressed], "passed", mean_of(rates(series).per_second)
+    )
+    function, share = frees
+    claim = (
+        f"{victim} had to free memory below the limit of {own[0]} ({function} in "
+        f"{100 * share:.0f} % of its core time)"
+    )
+    span = (
+        f"--from {pressed[0].window.start_ns / 1e9:.0f} --to {pressed[0].window.end_ns / 1e9:.0f}"
+    )
+    proofs = (
+        Proof(
+            "samples",
+            claim,
+            {"function": function, "share": round(share, 3)},
+            pressed[0].window,
+            f"exhume top {span} --cgroup {own[0]}",
+        ),
+        Proof(
+            "pressure",
+            f"some thread waited for memory {pressed[0].mean / 1e4:.0f} % of "
+            f"{pressed[0].window.seconds:.0f} s",
+            {"percent": round(pressed[0].mean / 1e4, 1)},
+            pressed[0].window,
+            f"exhume series pressure.memory.some_us {span}",
+        ),
+    )
+    by = f", which {filler} fills" if filler else ""
+    yield Suspicion(
+        kind="memory-reclaim",
+        culprit=culprit,
+        summary=f"{victim} spends its time freeing memory below the limit of {own[0]}{by}",
+        steps=(Step(claim + by, "root_cause", tests, proofs),),
+        depth=2,
+        payer=party(scene.seen, victim),
+        victim=scene.symptom.victim,
+        details={"cgroup": own[0], "by_limit": "yes"},
+        actions=_reclaim_actions(
+            culprit if culprit.cgroup else Party(comm=culprit.comm, cgroup=own[0]), limited=True
+        ),
+    )
+
+
+def _share_of(frames: Mapping[str, int], path_id: str) -> tuple[str, float] | None:
+    """The function of that path with most time, and its share of all the process's core time."""
+    whole = max(frames.values(), default=0)
+    found = match({name: ms / whole for name, ms in frames.items()}, path_id) if whole else None
+    return None if found is None or found.share < _LEAST_FREEING else (found.function, found.share)
+
+
+def _filler(scene: Scene, cgroups: Sequence[str], victim: str) -> str:
+    """Who in those cgroups spends most time charging memory."""
+    inside = {p.comm for p in scene.seen.processes if p.cgroup in cgroups and p.comm != victim}
+    charged = {
+        comm: share[1] * max(frames.values())
+        for comm in inside
+        if (frames := scene.seen.frame_ms.get(comm))
+        and (share := _share_of(frames, "memcg-limit")) is not None
+    }
+    return max(sorted(charged), key=lambda comm: charged[comm], default="")
+
+
+def _limited_party(scene: Scene, holder: Holder, *, limited: bool) -> Party:
     occupant = holder.occupant
     own = party(scene.seen, occupant.comm, pid=occupant.pid)
     if not limited or not occupant.cgroup:
@@ -215,7 +301,7 @@ def _scan_proof(scene: Scene, scanned: float) -> Proof:
     )
 
 
-def _reclaim_actions(culprit: Party, limited: bool) -> Actions:
+def _reclaim_actions(culprit: Party, *, limited: bool) -> Actions:
     if limited:
         now = (f"raise the memory limit of {culprit.cgroup}, or stop {culprit.name}",)
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,27 +36,19 @@ def throttling(scene: Scene) -> Iterator[Suspicion]:
             place = "passed" if any(below(path, cgroup) for path in own if path) else "failed"
         amount = mean_of(rates(series).per_second)
         tests = weigh(scene, [proof.window for proof in proofs], place, amount)
-        inside = [p for p in scene.seen.processes if below(p.cgroup, cgroup)]
-        most = max(inside, key=lambda p: p.core_ns, default=None)
-        if most is not None:
+        eater, core_ns = _eater(scene, cgroup)
+        if eater:
             proofs.append(
                 Proof(
                     "samples",
-                    f"{most.comm} used {most.core_ns / 1e9:.1f} s of the cores in it",
-                    {"core_seconds": round(most.core_ns / 1e9, 2)},
+                    f"{eater} used {core_ns / 1e9:.1f} s of the cores in it",
+                    {"core_seconds": round(core_ns / 1e9, 2)},
                     proofs[0].window,
                     f"exhume top --from {proofs[0].window.start_ns / 1e9:.0f} --to "
                     f"{proofs[0].window.end_ns / 1e9:.0f} --cgroup {cgroup}",
                 )
             )
-        user = most.comm if most is not None else None
-        culprit = Party(
-            cgroup=cgroup,
-            comm=user,
-            pid=most.pid if most is not None and most.pid > 0 else None,
-            unit=(most.unit or None) if most is not None else None,
-            container=(most.container_id[:12] or None) if most is not None else None,
-        )
+        culprit = replace(party(scene.seen, eater) if eater else Party(), cgroup=cgroup)
         claim = f"the CPU limit of {cgroup} stopped {victim.name}"
         yield Suspicion(
             kind="cpu-throttling",
@@ -62,7 +56,7 @@ def throttling(scene: Scene) -> Iterator[Suspicion]:
             summary=f"{claim}: it had used up its share of each period",
             steps=(Step(claim, "root_cause", tests, tuple(proofs)),),
             depth=2,
-            payer=party(scene.seen, user) if user else None,
+            payer=party(scene.seen, eater) if eater else None,
             victim=victim,
             actions=Actions(
                 now=(f"raise the CPU limit of {cgroup} (cpu.cfs_quota_us, cpu.max, or the pod's)",),
@@ -71,6 +65,16 @@ def throttling(scene: Scene) -> Iterator[Suspicion]:
                 verify=(f"exhume series cgroup.cpu_throttled_ns --instance '{cgroup}' --last 10m",),
             ),
         )
+
+
+def _eater(scene: Scene, cgroup: str) -> tuple[str, int]:
+    """Whose processes, by name, used most of the limit; the victim only if nobody else is there."""
+    used: Counter[str] = Counter()
+    for one in scene.seen.processes:
+        if below(one.cgroup, cgroup):
+            used[one.comm] += one.core_ns
+    others = Counter({k: v for k, v in used.items() if k != scene.symptom.victim.comm})
+    return next(iter((others or used).most_common(1)), ("", 0))
 
 
 def steal(scene: Scene) -> Iterator[Suspicion]:

@@ -1,10 +1,14 @@
 """Every question a recording answers: one file each, typed, nothing but reading."""
 
 from exhume.store.queries.core_map import core_map
+from exhume.store.queries.core_processes import core_processes
 from exhume.store.queries.core_times import core_times
 from exhume.store.queries.events import events
 from exhume.store.queries.flame import flame, merge_trees
 from exhume.store.queries.late_samples import late_samples
+from exhume.store.queries.queues import queues
+from exhume.store.queries.sample_map import sample_map
+from exhume.store.queries.samples import samples
 from exhume.store.queries.series import series
 from exhume.store.queries.sub_second import sub_second
 from exhume.store.queries.top import top
@@ -12,11 +16,15 @@ from exhume.store.queries.who import who
 
 __all__ = [
     "core_map",
+    "core_processes",
     "core_times",
     "events",
     "flame",
     "late_samples",
     "merge_trees",
+    "queues",
+    "sample_map",
+    "samples",
     "series",
     "sub_second",
     "top",

@@ -56,7 +56,8 @@ def _whole_view(view: SegmentView, window: Window, wanted: Filter) -> tuple[I64,
     """All of a view at one rate: its stacks were counted when it was closed."""
     found = runs(view, window)
     by_thread = wanted.comms or wanted.pids or wanted.tids or wanted.cgroups
-    if len(found) != 1 or wanted.cores or by_thread:
+    by_owner = wanted.units or wanted.containers or wanted.pods
+    if len(found) != 1 or wanted.cores or by_thread or by_owner:
         return None
     (run,) = found
     if run.start_ns > view.start_ns or run.end_ns < view.end_ns:

@@ -19,9 +19,11 @@ from exhume.store.rollups import SECOND_NS
 from exhume.store.view import SegmentView
 
 LEAST_NS = 500_000_000
-_FULL = 0.4
+_PART = 0.4
 """Of a second. A hold of half a second may be cut in two by the seconds of the roll-up."""
-_MOST_HOLDS = 4_000
+_WHOLE = 0.9
+_MEASURED, _MEASURED_ON_CORE = 24, 40
+"""No more stretches than these are looked at sample by sample."""
 _NEARLY_ALL = 0.9
 # Frames between user space and the system call proper, and on the way back: they say nothing.
 _ENTRY = (
@@ -31,31 +33,51 @@ _ENTRY = (
 )  # fmt: skip
 
 
-def kernel_holds(
-    recording: Recording, window: Window, least_ns: int = LEAST_NS
+def kernel_holds(recording: Recording, window: Window) -> tuple[Hold, ...]:
+    """The longest of two seconds and more, on any core, in order of time: a whole second of the
+    roll-up then has no sample in user mode."""
+    return _found(recording, window, (), 2 * SECOND_NS, _MEASURED)
+
+
+def core_holds(recording: Recording, core: int, window: Window) -> tuple[Hold, ...]:
+    """The longest of half a second and more, on one core."""
+    return _found(recording, window, (core,), LEAST_NS, _MEASURED_ON_CORE)
+
+
+def _found(
+    recording: Recording, window: Window, cores: tuple[int, ...], least_ns: int, most: int
 ) -> tuple[Hold, ...]:
-    """In order of time. A break of more than two samples ends one."""
     found: list[Hold] = []
+    candidates: list[tuple[SegmentView, int, Window]] = []
     for view in recording.views(window):
         with recording.sparing(view):
-            for core, part in _suspicious(view, window):
-                found.extend(_holds(view, core, part, least_ns))
-                if len(found) >= _MOST_HOLDS:
-                    break
-    return tuple(sorted(_joined(found), key=lambda hold: (hold.window, hold.core)))
+            candidates += [(view, *one) for one in _suspicious(view, window, cores)]
+    longest = sorted(candidates, key=lambda one: -one[2].seconds)[:most]
+    # View by view, so that each is decoded once.
+    for view, core, part in sorted(longest, key=lambda one: (one[0].window, one[1], one[2])):
+        with recording.sparing(view):
+            found.extend(_holds(view, core, part))
+    long = [one for one in _joined(found) if one.window.end_ns - one.window.start_ns >= least_ns]
+    return tuple(sorted(long, key=lambda hold: (hold.window, hold.core)))
 
 
-def _suspicious(view: SegmentView, window: Window) -> Iterator[tuple[int, Window]]:
+def _suspicious(
+    view: SegmentView, window: Window, cores: tuple[int, ...]
+) -> Iterator[tuple[int, Window]]:
     """Stretches of whole seconds in which one process had most of a core, in the kernel."""
     rows = view.process_seconds()
     if not len(rows.second):
         return
-    all_samples = np.maximum(1, rows.user.astype(np.int64) + rows.system)
-    system_us = rows.weight_us * (rows.system / all_samples)
-    full = np.flatnonzero(system_us >= _FULL * 1e6)
+    if cores:
+        all_samples = np.maximum(1, rows.user.astype(np.int64) + rows.system)
+        much = rows.weight_us * (rows.system / all_samples) >= _PART * 1e6
+        much &= np.isin(rows.core, cores)
+    else:
+        much = (rows.weight_us >= _WHOLE * 1e6) & (rows.user == 0)
+    full = np.flatnonzero(much)
     packed = np.unique((rows.core[full].astype(np.int64) << 32) | rows.second[full])
-    cores, seconds = packed >> 32, packed & 0xFFFFFFFF
-    breaks = np.flatnonzero((np.diff(cores) != 0) | (np.diff(seconds) > 1)) + 1
+    places, seconds = packed >> 32, packed & 0xFFFFFFFF
+    breaks = np.flatnonzero((np.diff(places) != 0) | (np.diff(seconds) > 1)) + 1
     for part in np.split(np.arange(len(packed)), breaks):
         if not len(part):
             continue
@@ -65,10 +87,10 @@ def _suspicious(view: SegmentView, window: Window) -> Iterator[tuple[int, Window
         wall = view.clock.to_wall(np.array([begin, end], np.int64))
         inside = Window(int(wall[0]), int(wall[1])).clip(window)
         if inside is not None:
-            yield int(cores[part[0]]), inside
+            yield int(places[part[0]]), inside
 
 
-def _holds(view: SegmentView, core: int, window: Window, least_ns: int) -> Iterator[Hold]:
+def _holds(view: SegmentView, core: int, window: Window) -> Iterator[Hold]:
     tree, threads = view.tree().tree, view.threads().threads
     for part in chosen(view, window, Filter(cores=(core,)), cut_at_clocks=True):
         weight = part.run.weight_ns
@@ -78,7 +100,7 @@ def _holds(view: SegmentView, core: int, window: Window, least_ns: int) -> Itera
         tid = threads.tid[row].astype(np.int64)
         in_kernel: Bool = tree.mode[node] != Mode.USER
         for begin, end in _runs(tid, in_kernel, part.time_ns(), 3 * weight):
-            if (end - begin) * weight < least_ns:
+            if (end - begin) * weight < LEAST_NS:
                 continue
             if threads.pid[row[begin]] == 0:
                 continue  # interrupts on an idle core

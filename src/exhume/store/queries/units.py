@@ -6,7 +6,7 @@ from exhume.derive import leaks, units
 from exhume.derive import zombies as memcgs
 from exhume.derive.rates import LOOK_BACK_NS, gained
 from exhume.model.answers import SeriesAnswer
-from exhume.model.lifecycles import Boot, Lifecycle, UnitsAnswer
+from exhume.model.lifecycles import Boot, Lifecycle, ProcessEvents, UnitsAnswer
 from exhume.model.window import Window
 from exhume.store.queries.events import events
 from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
@@ -18,7 +18,13 @@ _TOLD = ("births", "removals", "releases")
 _EVENTS = ("unit-start", "unit-failed", "container-start", "container-exit")
 
 
-def lifecycles(recording: Recording, window: Window, kinds: tuple[str, ...] = KINDS) -> UnitsAnswer:
+def lifecycles(
+    recording: Recording,
+    window: Window,
+    kinds: tuple[str, ...] = KINDS,
+    lives: ProcessEvents | None = None,
+) -> UnitsAnswer:
+    """`lives`: the execs and exits of the window, where somebody has read them already."""
     def every(field: str) -> list[SeriesAnswer]:
         return series(recording, field, window)
 
@@ -35,7 +41,8 @@ def lifecycles(recording: Recording, window: Window, kinds: tuple[str, ...] = KI
     windows = [one.window for one in ran]
     seconds = recorded_seconds(recording, window)
     told_events = events(recording, window, _EVENTS)
-    lives = process_events(recording, window)
+    if lives is None:
+        lives = process_events(recording, window)
     found: list[Lifecycle] = units.of_units(told_events, restarts("unit.restarts"), lives, seconds)
     found += units.of_containers(told_events, restarts("container.restarts"), seconds)
     found += units.of_processes(lives, seconds)

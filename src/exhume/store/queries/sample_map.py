@@ -1,0 +1,112 @@
+"""Core × time by samples: for columns narrower than the seconds that counters are read in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exhume.model.answers import MAP_MODES, CoreMap
+from exhume.model.arrays import F32, F64, I8, I64, Bool
+from exhume.model.stack import Mode
+from exhume.model.window import Window
+from exhume.store.queries.select import EVERYTHING, Chosen, chosen
+from exhume.store.recording import Recording
+from exhume.store.view import SegmentView
+
+# Which of MAP_MODES a sample's mode is.
+_MODES = tuple(MAP_MODES.index(mode.name.lower()) for mode in Mode)
+
+
+def sample_map(recording: Recording, window: Window, columns: int) -> CoreMap:
+    """As `core_map`. A sample stands for one sampling period around its instant."""
+    step_ns = (window.end_ns - window.start_ns) / columns
+    views = recording.views(window)
+    cores = _cores(recording, views)
+    row_of = {core: row for row, core in enumerate(cores)}
+    busy = np.zeros((len(_MODES), len(cores), columns))
+    known = np.zeros(columns, np.bool_)
+    for view in views:
+        with recording.sparing(view):
+            for part in chosen(view, window, EVERYTHING, cut_at_clocks=True):
+                if part.run.weight_ns:
+                    known |= _covered(view, part, window, step_ns, columns)
+                    _add(busy, view, part, window, step_ns, row_of)
+    shares = np.minimum(100.0, busy * (100.0 / step_ns))
+    total = np.minimum(100.0, shares.sum(axis=0))
+    total[:, ~known] = np.nan
+    return CoreMap(
+        window=window,
+        column_seconds=step_ns / 1e9,
+        cores=cores,
+        worst_percent_of_core=total.astype(np.float32),
+        worst_mode=_worst_mode(shares),
+        mean_percent_of_core=total.astype(np.float32),
+        mode_percent_of_core=_by_mode(shares, known),
+        node_mean_percent_of_machine=_mean(total),
+    )
+
+
+def _cores(recording: Recording, views: list[SegmentView]) -> tuple[int, ...]:
+    """With those that never ran anything: their counters say that they are there."""
+    found: set[int] = set()
+    for view in views:
+        with recording.sparing(view):
+            if (seconds := view.core_seconds()) is not None:
+                found.update(seconds.cores)
+            found.update(view.samples().cores)
+    return tuple(sorted(found))
+
+
+def _covered(view: SegmentView, part: Chosen, window: Window, step_ns: float, columns: int) -> Bool:
+    ends = np.array([part.run.start_ns, part.run.end_ns - 1], np.int64)
+    first, last = (view.clock.to_wall(ends) - window.start_ns) / step_ns
+    middles = np.arange(columns) + 0.5
+    covered: Bool = (middles >= first) & (middles <= last + 1 / step_ns)
+    return covered
+
+
+def _add(
+    busy: F64,
+    view: SegmentView,
+    part: Chosen,
+    window: Window,
+    step_ns: float,
+    row_of: dict[int, int],
+) -> None:
+    if not len(part):
+        return
+    modes, cores, columns = busy.shape
+    wall = view.clock.to_wall(part.time_ns())
+    start = (wall - window.start_ns - part.run.weight_ns / 2) / step_ns
+    length = part.run.weight_ns / step_ns
+    mode = view.tree().tree.mode[part.stack()].astype(np.int64)
+    table = np.zeros(max(row_of, default=0) + 1, np.int64)
+    for core, row in row_of.items():
+        table[core] = row
+    place = (mode * cores + table[part.core().astype(np.int64)]) * columns
+    first: I64 = np.floor(start).astype(np.int64)
+    for step in range(int(np.ceil(length)) + 1):
+        column = first + step
+        share = np.minimum(start + length, column + 1) - np.maximum(start, column)
+        inside = (column >= 0) & (column < columns) & (share > 0)
+        busy += np.bincount(
+            place[inside] + column[inside], share[inside] * step_ns, modes * cores * columns
+        ).reshape(busy.shape)
+
+
+def _worst_mode(shares: F64) -> I8:
+    numbers = np.array(_MODES, np.int8)[shares.argmax(axis=0)]
+    return np.where(shares.max(axis=0) > 0, numbers, -1).astype(np.int8)
+
+
+def _by_mode(shares: F64, known: Bool) -> F32:
+    found = np.zeros((len(MAP_MODES), *shares.shape[1:]), np.float32)
+    found[list(_MODES)] = shares
+    found[:, :, ~known] = np.nan
+    return found
+
+
+def _mean(total: F64) -> F32:
+    if not len(total):
+        return np.full(total.shape[1], np.nan, np.float32)
+    mean: F32 = total.mean(axis=0).astype(np.float32)
+    return mean
