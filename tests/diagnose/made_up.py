@@ -106,7 +106,11 @@ def zombies(counts: Mapping[float, int], names: Sequence[MemcgName] = ()) -> Zom
 def hold(
     start: float, seconds: float, comm: str = "payer", core: int = 1, pid: int = 77, **more: Any
 ) -> Hold:
-    given = {"is_one_call": True, "call": "ksys_read", "deepest": "memcg_numa_stat_show"} | more
+    given: dict[str, Any] = {
+        "is_one_call": True,
+        "call": "ksys_read",
+        "deepest": "memcg_numa_stat_show",
+    } | more
     return Hold(
         core=core, window=span(start, start + seconds), comm=comm, pid=pid, tid=pid, cgroup="",
         **given,
@@ -116,7 +120,7 @@ def hold(
 def occupant(
     comm: str, share: float = 1.0, frames: Mapping[str, float] | None = None, **more: Any
 ) -> Occupant:
-    given = {
+    given: dict[str, Any] = {
         "pid": 77, "cgroup": "", "unit": "", "container": "", "pod": "", "samples": 100,
         "core_ns": NS, "user_share": 0.0, "softirq_share": 0.0, "longest_run": span(0, 1),
     } | more  # fmt: skip
@@ -167,7 +171,7 @@ def symptom(
     start: float, seconds: float, victim: str = "victim", kind: str = "job-failure", **more: Any
 ) -> Symptom:
     window = span(start, start + seconds)
-    given = {
+    given: dict[str, Any] = {
         "victim": Party(comm=victim),
         "source": "job log",
         "text": f"{victim} timed out",

@@ -63,7 +63,7 @@ def _pin(parent: ZombieParent) -> str:
 def throttled(seen: Observation) -> Iterator[Finding]:
     """CPU bandwidth: its threads were ready, and stopped until the next period."""
     for series in seen.series.get("cgroup.cpu_throttled_ns", ()):
-        for one in storms(series, _THROTTLED_NS, times=2.0)[:3]:
+        for one in storms(series, _THROTTLED_NS, times=2.0):
             stopped = one.mean / 1e9
             yield Finding(
                 "cpu-throttling",

@@ -41,7 +41,7 @@ def crash_loops(seen: Observation) -> Iterator[Finding]:
 
 
 def fork_storms(seen: Observation) -> Iterator[Finding]:
-    for one in storms(seen.node_series("system.forks"), FORK_STORM)[:5]:
+    for one in storms(seen.node_series("system.forks"), FORK_STORM):
         parent, share = _parent_of(seen, one.window.start_ns, one.window.end_ns)
         by = f", {100 * share:.0f} % of the programs by {parent}" if parent else ""
         yield Finding(

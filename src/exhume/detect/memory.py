@@ -33,7 +33,7 @@ _LEAST_GROWTH = 64 << 20
 
 def memory_storms(seen: Observation) -> Iterator[Finding]:
     for field, kind, what, floor in _STORMS:
-        for one in storms(seen.node_series(field), floor)[:5]:
+        for one in storms(seen.node_series(field), floor):
             usual = f", usually {one.usual:,.0f}" if one.usual else ""
             yield Finding(
                 kind,

@@ -75,7 +75,7 @@ def softnet(seen: Observation) -> Iterator[Finding]:
         ("softnet.squeezed", "softnet-squeezed", "times a second the softirq ran out of budget"),
     ):
         for series in seen.series.get(field, ()):
-            for one in storms(series, 1.0 if kind == "packets-dropped" else 20.0)[:3]:
+            for one in storms(series, 1.0 if kind == "packets-dropped" else 20.0):
                 yield Finding(
                     kind,
                     f"{one.mean:,.0f} {what} on CPU {series.instance}",
@@ -130,7 +130,7 @@ def limits(seen: Observation) -> Iterator[Finding]:
     for series in seen.series.get("nic.stat", ()):
         if "allowance_exceeded" not in series.instance:
             continue
-        for one in storms(series, 0.1)[:3]:
+        for one in storms(series, 0.1):
             yield Finding(
                 "network-limit",
                 f"{series.instance}: {one.mean:,.1f} a second for {one.window.seconds:.0f} s",

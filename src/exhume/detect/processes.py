@@ -22,7 +22,7 @@ _LEAST_LOCK_SHARE = 0.1
 def held_cores(seen: Observation) -> Iterator[Finding]:
     """A thread that had a core to itself inside the kernel, kernel threads among them."""
     for hold in seen.holds:
-        if hold.window.seconds < HELD_SECONDS:
+        if hold.window.seconds < HELD_SECONDS or not hold.is_alone:
             continue
         kind = "kworker-hog" if hold.comm.startswith("kworker") else "held-core"
         one = "one call of " if hold.is_one_call else ""

@@ -20,7 +20,7 @@ _BLOCKED = 8
 
 def pressure(seen: Observation) -> Iterator[Finding]:
     for field, kind, what in _PRESSURE:
-        for one in storms(seen.node_series(field), _FLOOR_US, least_seconds=2)[:5]:
+        for one in storms(seen.node_series(field), _FLOOR_US, least_seconds=2):
             yield Finding(
                 kind,
                 f"{what} {one.mean / 1e4:.0f} % of {one.window.seconds:.0f} s",
@@ -32,7 +32,7 @@ def pressure(seen: Observation) -> Iterator[Finding]:
 
 
 def blocked(seen: Observation) -> Iterator[Finding]:
-    for one in storms(seen.node_series("system.blocked"), _BLOCKED, least_seconds=5)[:5]:
+    for one in storms(seen.node_series("system.blocked"), _BLOCKED, least_seconds=5):
         yield Finding(
             "io-stall",
             f"{one.mean:.0f} threads stood still waiting for I/O for {one.window.seconds:.0f} s",

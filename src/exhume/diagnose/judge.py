@@ -48,7 +48,8 @@ def case_of(
     risks: Sequence[Risk],
     gaps: Sequence[str],
 ) -> Case:
-    graded = [Graded(one, merged(one.steps), grade(one)) for one in suspicions]
+    beside = scene.symptom.source if scene is not None else ""
+    graded = [Graded(one, merged(one.steps), grade(one, beside)) for one in suspicions]
     standing = [one for one in graded if not reason_against(one)]
     standing.sort(key=_rank)
     rejected = tuple(_rejected(one, reason_against(one)) for one in graded if reason_against(one))
@@ -80,15 +81,15 @@ def case_of(
     )
 
 
-def grade(one: Suspicion) -> Confidence:
-    """What its tests say, but no more than it may claim."""
-    return max(_by_tests(one), one.at_most, key=_GRADES.index)
+def grade(one: Suspicion, beside: str = "") -> Confidence:
+    """What its tests say, but no more than it may claim. `beside`: what told of the symptom."""
+    return max(_by_tests(one, beside), one.at_most, key=_GRADES.index)
 
 
-def _by_tests(one: Suspicion) -> Confidence:
+def _by_tests(one: Suspicion, beside: str) -> Confidence:
     """high: all four tests passed; medium: two; low: less, or only one kind of signal."""
     passed = merged(one.steps).outcomes().count("passed")
-    signals = {proof.signal for step in one.steps for proof in step.proofs}
+    signals = {proof.signal for step in one.steps for proof in step.proofs} | {beside} - {""}
     if len(signals) < _LEAST_SIGNALS or not one.steps:
         return "low"
     weakest = min(step.tests.outcomes().count("passed") for step in one.steps)

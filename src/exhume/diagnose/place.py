@@ -71,7 +71,7 @@ def _held_core(seen: Observation, group: Sequence[Symptom], ran_on: Sequence[int
     for one in group:
         for hold in seen.holds:
             both = hold.window.clip(widened(one.window))
-            if both is not None and (not ran_on or hold.core in ran_on):
+            if both is not None and hold.is_alone and (not ran_on or hold.core in ran_on):
                 held[hold.core] += both.end_ns - both.start_ns
     if held:
         core, time = held.most_common(1)[0]

@@ -23,11 +23,14 @@ class Stall:
 
     @property
     def holder(self) -> Occupant | None:
-        """Who had most of the core in these seconds, if anybody had at least half."""
-        if self.close_up is None or not self.close_up.during.occupants:
-            return None
-        first = self.close_up.during.occupants[0]
-        return first if first.share_of_window >= 0.5 else None
+        """Who had most of the core in these seconds, if anybody had at least half.
+
+        A thread that was held inside a call holds itself up, whoever else had a turn there.
+        """
+        there = () if self.close_up is None else self.close_up.during.occupants
+        if self.symptom.kind == "held-thread":
+            return next((one for one in there if one.comm == self.symptom.victim.comm), None)
+        return there[0] if there and there[0].share_of_window >= 0.5 else None
 
 
 @dataclass(frozen=True, slots=True)

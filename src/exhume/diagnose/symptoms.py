@@ -6,6 +6,7 @@ thread that was ready and did not get a core, and a thread that was held inside 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,8 @@ STARVED_NS = 500_000_000
 HELD_NS = 2_000_000_000
 _LEAST_WAIT_A_SLICE_NS = 100_000_000
 """Fair neighbours take turns of milliseconds: a wait this long each time is no sharing."""
+_SHORT_NS = 2_500_000_000
+"""Over longer intervals many small waits add up."""
 _UNBROKEN_NS = 450_000_000
 _BEFORE_NS = 60 * SECOND_NS
 _USUAL_SHARE = 0.8
@@ -53,10 +56,10 @@ _HARMLESS = {
 _RANK = (
     "question", "kernel-crash", "out-of-memory", "hardware-error", "gpu-error", "network-reset",
     "job-failure", "disk-error", "hung-task", "starved-thread", "lockup", "limit-reached",
-    "held-thread",
 )  # fmt: skip
 _LENGTHS = ("late_seconds", "since_napi_seconds", "stalled_seconds", "ran_seconds")
 _MOST_BEFORE_NS = 60 * SECOND_NS
+_REFUSED = re.compile(r"(?i)refused|reset by peer|broken pipe|no such file|no route to host")
 
 
 def symptoms(seen: Observation) -> tuple[Symptom, ...]:
@@ -81,6 +84,7 @@ def _longest_first(group: list[Symptom]) -> tuple[Symptom, ...]:
 
 def _rank(group: tuple[Symptom, ...]) -> tuple[int, float, int]:
     kind = group[0].kind
+    kind = "starved-thread" if kind == "held-thread" else kind  # whoever was harmed for longer
     place = _RANK.index(kind) if kind in _RANK else len(_RANK)
     return place, -sum(one.window.seconds for one in group), group[0].wall_ns
 
@@ -105,6 +109,7 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
             count=event.count,
             text=event.text,
             event_class=cls,
+            is_late=_REFUSED.search(event.text) is None,
         )
 
 
@@ -171,8 +176,9 @@ def _long_waits(instance: str, is_network: bool, waited: Rates, ran: Rates) -> I
         turns = ran_by_end.get(end, np.nan)
         each = length / max(1.0, turns) if np.isfinite(turns) else 0.0
         # It is added when the thread gets its core: what exceeds the interval began before it.
-        certain = length - (end - start) >= STARVED_NS or each >= _LEAST_WAIT_A_SLICE_NS
-        yield _Wait(instance, is_network, length, Window(min(start, end - length), end), certain)
+        least = _LEAST_WAIT_A_SLICE_NS if end - start <= _SHORT_NS else STARVED_NS
+        certain = length - (end - start) >= STARVED_NS or each >= least
+        yield _Wait(instance, is_network, length, Window(end - length, end), certain)
 
 
 def doubtful(seen: Observation) -> list[tuple[int, Window, str]]:
@@ -204,7 +210,7 @@ def _starved(seen: Observation) -> Iterator[Symptom]:
 
 def _was_held_up(seen: Observation, core: int | None, window: Window) -> bool:
     """One thread had that core without a break, for long enough."""
-    holds = ((hold.core, hold.window) for hold in seen.holds)
+    holds = ((hold.core, hold.window) for hold in seen.holds if hold.is_alone)
     return any(
         where == core
         and (both := when.clip(window)) is not None

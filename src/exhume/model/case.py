@@ -60,6 +60,8 @@ class Symptom:
     text: str = ""
     event_class: str = ""
     """The class of the log line's signature, where one told of it."""
+    is_late: bool = True
+    """The victim waited. Where it was refused at once nobody kept it waiting."""
 
 
 @dataclass(frozen=True, slots=True)

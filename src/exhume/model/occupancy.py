@@ -49,7 +49,7 @@ class Occupancy:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A thread that had a core to itself in the kernel, from its first sample to its last."""
+    """A thread that stayed in the kernel, from its first sample to its last."""
 
     core: int
     window: Window
@@ -64,5 +64,7 @@ class Hold:
     """The kernel function that every one of its stacks has, nearest to the system call."""
     deepest: str
     """The deepest function that nearly all of them have: where the time went."""
+    is_alone: bool = True
+    """It had the core to itself; otherwise others had their turns on it meanwhile."""
     is_told: bool = False
     """Not sampled: the kernel's line about a stuck core said so, and it began earlier than that."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -55,7 +56,8 @@ def _loop(scene: Scene, one: Lifecycle, wall: I64, count: I64) -> Suspicion:
     life = one.median_lifetime_seconds
     lived = f", living {life:.2g} s each" if life is not None else ""
     claim = f"{one.kind} {one.name} was started {one.starts:,} times{lived}"
-    tests = weigh(scene, [active], place, amount)
+    down = _down(scene, one)
+    tests = weigh(scene, down or [active], place, amount)
     span = f"--from {active.start_ns / 1e9:.0f} --to {active.end_ns / 1e9:.0f}"
     proofs = [
         Proof(
@@ -96,6 +98,20 @@ def _loop(scene: Scene, one: Lifecycle, wall: I64, count: I64) -> Suspicion:
             verify=("exhume units --last 1h: it is no loop any more",),
         ),
     )
+
+
+def _down(scene: Scene, one: Lifecycle) -> list[Window]:
+    """From each end to the next start: when nobody was there to answer."""
+    lives = scene.seen.lives
+    if one.kind != "process" or one.name not in lives.names:
+        return []
+    own = np.flatnonzero(lives.name == lives.names.index(one.name))
+    times, starts = lives.wall_ns[own].tolist(), lives.is_exec[own].tolist()
+    return [
+        Window(before, after)
+        for (before, was_start), (after, is_start) in pairwise(zip(times, starts, strict=True))
+        if not was_start and is_start and after > before
+    ]
 
 
 def _is_named(scene: Scene, name: str) -> bool:

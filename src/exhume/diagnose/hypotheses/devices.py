@@ -15,7 +15,7 @@ from exhume.model.case import Actions, Party
 from exhume.model.window import Window
 
 _LEAST_SHARE = 0.3
-_BEFORE_NS = 60_000_000_000
+_BEFORE_NS, _AFTER_NS = 60_000_000_000, 10_000_000_000
 _BROKEN = {"hw": "hardware", "gpu": "hardware", "netdev-device": "hardware", "disk": "io-stall"}
 
 
@@ -32,7 +32,7 @@ def told_by_kernel(scene: Scene) -> Iterator[Suspicion]:
             continue
         seen.add((kind, event.subject))
         same = [
-            Window(other.wall_ns, other.wall_ns + _BEFORE_NS)
+            Window(other.wall_ns, other.wall_ns + _AFTER_NS)
             for other in scene.seen.events
             if other.fields.get("class") == event.fields.get("class")
         ]

@@ -7,9 +7,12 @@ from statistics import mean, pstdev
 
 import numpy as np
 
+from exhume.derive.rates import rates
+from exhume.diagnose.four_tests import widened
 from exhume.diagnose.holding import Holder, held_core, holders
 from exhume.diagnose.kernel_paths import matches
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
+from exhume.diagnose.symptoms import name_and_pid
 from exhume.model.case import Actions, Party, Tests
 from exhume.model.occupancy import Occupant
 from exhume.model.series import MISSING
@@ -17,6 +20,7 @@ from exhume.model.window import Window
 
 _LEAST_TURNS = 4
 _STEADY = 0.25
+_LEAST_WAITED = 0.1
 _PAID_FOR = ("zombie-walk", "reclaim", "compaction", "lock", "page-fault")
 
 
@@ -67,8 +71,32 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         details=details,
         actions=_actions(culprit, kind, scene.core),
         # Whoever is made to do that work by others pays for it: it is not at fault.
+        contradiction=not_waiting(scene),
         at_most="medium" if kind == "kernel-hog" and _is_made_to(occupant) else "high",
     )
+
+
+def not_waiting(scene: Scene) -> str:
+    """What says that the victim was not kept from a core; empty where nothing does."""
+    victim = scene.symptom.victim
+    if not scene.symptom.is_late:
+        return f"{victim.name} was refused at once: nobody kept it waiting"
+    waited = harmed = 0.0
+    for one in scene.seen.series.get("process.wait_ns", ()):
+        if name_and_pid(one.instance)[0] != victim.comm:
+            continue
+        found = rates(one)
+        for like in scene.like:
+            around = widened(like.window)
+            here = (found.per_second.end_ns > around.start_ns) & (
+                found.per_second.start_ns < around.end_ns
+            )
+            if here.any() and np.isfinite(found.rise[here]).all():
+                waited += float(found.rise[here].sum()) / 1e9
+                harmed += like.window.seconds
+    if harmed and waited < _LEAST_WAITED * harmed:
+        return f"{victim.name} waited only {waited:.2f} s for a core in {harmed:.0f} s of harm"
+    return ""
 
 
 def _is_made_to(occupant: Occupant) -> bool:

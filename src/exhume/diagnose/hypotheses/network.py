@@ -17,7 +17,8 @@ from exhume.model.finding import Finding
 from exhume.model.window import Window
 
 _LEAST_SHARE = 0.4
-_LEAST_SEND_MS = 500
+_LEAST_SEND_MS = 200
+_MOSTLY_SENDS = 0.4
 
 
 def softirq_flood(scene: Scene) -> Iterator[Suspicion]:
@@ -95,16 +96,15 @@ def _packets(scene: Scene, rate: float, window: Window) -> Proof:
 
 
 def _sender(scene: Scene) -> Party | None:
-    """Who spent most core time in the functions that send."""
+    """Who does little else than send: of those, who spends most core time on it."""
     path = next(one for one in kernel_paths() if one.id == "send")
-    sent = {
-        comm: max((ms for name, ms in frames.items() if path.has(name)), default=0)
-        for comm, frames in scene.seen.frame_ms.items()
-    }
-    if not sent:
-        return None
-    most = max(sorted(sent), key=lambda comm: sent[comm])
-    return party(scene.seen, most) if sent[most] >= _LEAST_SEND_MS else None
+    sent: dict[str, int] = {}
+    for comm, frames in scene.seen.frame_ms.items():
+        most = max((ms for name, ms in frames.items() if path.has(name)), default=0)
+        if most >= max(_LEAST_SEND_MS, _MOSTLY_SENDS * max(frames.values(), default=0)):
+            sent[comm] = most
+    first = max(sorted(sent), key=lambda comm: sent[comm], default="")
+    return party(scene.seen, first) if first else None
 
 
 def imbalance(scene: Scene) -> Iterator[Suspicion]:

@@ -118,6 +118,7 @@ def _by_name(scene: Scene, steps: tuple[Step, ...], payer: Party, victim: Party)
             "zombies": round(v) if np.isfinite(v := _level(scene, scene.symptom.wall_ns)) else -1
         },
         actions=_actions(culprit),
+        at_most="high" if names else "medium",
         missing=(
             ()
             if names

@@ -1,27 +1,36 @@
-"""Threads that kept a core in the kernel for seconds: found in the roll-up, measured by samples."""
+"""Threads that stay in the kernel: found in the roll-up of seconds, measured by samples.
+
+Two questions: who was inside one call for seconds, even if others had a turn on its core meanwhile
+(`kernel_holds`), and who kept a core to itself (`core_holds`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from exhume.model.answers import Filter
-from exhume.model.arrays import I64, Bool
+from exhume.model.arrays import I64, U16, Bool
 from exhume.model.occupancy import Hold
-from exhume.model.stack import Frame, FrameKind, Mode, StackTree
+from exhume.model.stack import FrameKind, Mode, StackTree
 from exhume.model.window import Window
-from exhume.store.queries.select import Chosen, chosen
+from exhume.store.queries.select import chosen
 from exhume.store.queries.who import stack_of
 from exhume.store.recording import Recording
 from exhume.store.rollups import SECOND_NS
 from exhume.store.view import SegmentView
 
 LEAST_NS = 500_000_000
-_PART = 0.4
-"""Of a second. A hold of half a second may be cut in two by the seconds of the roll-up."""
-_WHOLE = 0.9
+LEAST_CALL_NS = 2 * SECOND_NS
+_PART, _SOME = 0.4, 0.2
+"""Of a second, in the kernel: from here on it may be part of a hold."""
+_OFF_CORE_NS = 400_000_000
+"""Others have their turn within that; whoever is away for longer may have slept."""
+_ALONE = 0.9
 _MEASURED, _MEASURED_ON_CORE = 24, 40
 """No more stretches than these are looked at sample by sample."""
 _NEARLY_ALL = 0.9
@@ -31,159 +40,198 @@ _ENTRY = (
     "syscall_", "__syscall", "ret_from_", "exit_to_user_mode", "asm_", "exc_", "sysret",
     "irqentry_", "do_fast_syscall", "int80", "swapgs_",
 )  # fmt: skip
+_THREAD_OF_KERNEL = "kthread"
+_SEAM_NS = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Seconds of the roll-up that are worth a look, and whose."""
+
+    view: SegmentView
+    window: Window
+    wanted: Filter
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Samples of one thread, one after the other."""
+
+    row: int
+    core: U16
+    node: I64
+    wall: I64
+    weight_ns: int
 
 
 def kernel_holds(recording: Recording, window: Window) -> tuple[Hold, ...]:
-    """The longest of two seconds and more, on any core, in order of time: a whole second of the
-    roll-up then has no sample in user mode."""
-    return _found(recording, window, (), 2 * SECOND_NS, _MEASURED)
+    """Of two seconds and more, on any core; the longest, in order of time."""
+    stretches = [
+        stretch
+        for view in recording.views(window)
+        for stretch in _by_process(recording, view, window)
+    ]
+    return _measured(recording, stretches, _MEASURED, _OFF_CORE_NS, LEAST_CALL_NS)
 
 
 def core_holds(recording: Recording, core: int, window: Window) -> tuple[Hold, ...]:
-    """The longest of half a second and more, on one core."""
-    return _found(recording, window, (core,), LEAST_NS, _MEASURED_ON_CORE)
+    """Of half a second and more, on one core; the longest, in order of time."""
+    stretches = [
+        stretch
+        for view in recording.views(window)
+        for stretch in _by_core(recording, view, window, core)
+    ]
+    return _measured(recording, stretches, _MEASURED_ON_CORE, 0, LEAST_NS)
 
 
-def _found(
-    recording: Recording, window: Window, cores: tuple[int, ...], least_ns: int, most: int
+def _by_process(recording: Recording, view: SegmentView, window: Window) -> Iterator[_Stretch]:
+    """Two seconds and more in which a process was never seen in user mode."""
+    with recording.sparing(view):
+        rows, index = view.process_seconds(), view.threads()
+        if not len(rows.second):
+            return
+        key = (rows.process.astype(np.int64) << 32) | rows.second
+        packed, place = np.unique(key, return_inverse=True)
+        in_user = np.bincount(place, rows.user, len(packed))
+        in_kernel = np.bincount(place, rows.weight_us * (rows.user == 0), len(packed))
+        full = packed[(in_user == 0) & (in_kernel >= _SOME * 1e6)]
+        for process, first, last in _consecutive(full):
+            pid = int(index.threads.pid[int(index.processes.first_thread[process])])
+            inside = _wall(view, first, last).clip(window)
+            if last > first and pid > 0 and inside is not None:
+                yield _Stretch(view, inside, Filter(pids=(pid,)))
+
+
+def _by_core(
+    recording: Recording, view: SegmentView, window: Window, core: int
+) -> Iterator[_Stretch]:
+    """Seconds in which one process had a good part of that core, in the kernel."""
+    with recording.sparing(view):
+        rows = view.process_seconds()
+        all_samples = np.maximum(1, rows.user.astype(np.int64) + rows.system)
+        much = rows.weight_us * (rows.system / all_samples) >= _PART * 1e6
+        full = np.unique(rows.second[much & (rows.core == core)].astype(np.int64))
+        for _, first, last in _consecutive(full):
+            inside = _wall(view, first, last).clip(window)
+            if inside is not None:
+                yield _Stretch(view, inside, Filter(cores=(core,)))
+
+
+def _consecutive(packed: I64) -> Iterator[tuple[int, int, int]]:
+    """Who (upper half), and the first and last of seconds (lower half) that follow each other."""
+    breaks = np.flatnonzero(np.diff(packed) != 1) + 1
+    for part in np.split(packed, breaks):
+        if len(part):
+            yield int(part[0]) >> 32, int(part[0]) & 0xFFFFFFFF, int(part[-1]) & 0xFFFFFFFF
+
+
+def _wall(view: SegmentView, first: int, last: int) -> Window:
+    """With a second on either side: holds don't begin on the second."""
+    ends = view.start_ns + np.array([first - 1, last + 2], np.int64) * SECOND_NS
+    wall = view.clock.to_wall(ends)
+    return Window(int(wall[0]), int(wall[1]))
+
+
+def _measured(
+    recording: Recording,
+    stretches: list[_Stretch],
+    most: int,
+    off_core_ns: int,
+    least_ns: int,
 ) -> tuple[Hold, ...]:
+    longest = sorted(stretches, key=lambda one: -one.window.seconds)[:most]
     found: list[Hold] = []
-    candidates: list[tuple[SegmentView, int, Window]] = []
-    for view in recording.views(window):
-        with recording.sparing(view):
-            candidates += [(view, *one) for one in _suspicious(view, window, cores)]
-    longest = sorted(candidates, key=lambda one: -one[2].seconds)[:most]
     # View by view, so that each is decoded once.
-    for view, core, part in sorted(longest, key=lambda one: (one[0].window, one[1], one[2])):
-        with recording.sparing(view):
-            found.extend(_holds(view, core, part))
+    for one in sorted(longest, key=lambda one: (one.view.window, one.window)):
+        with recording.sparing(one.view):
+            found += [_hold(one.view, run) for run in _runs(one, off_core_ns)]
     long = [one for one in _joined(found) if one.window.end_ns - one.window.start_ns >= least_ns]
     return tuple(sorted(long, key=lambda hold: (hold.window, hold.core)))
 
 
-def _suspicious(
-    view: SegmentView, window: Window, cores: tuple[int, ...]
-) -> Iterator[tuple[int, Window]]:
-    """Stretches of whole seconds in which one process had most of a core, in the kernel."""
-    rows = view.process_seconds()
-    if not len(rows.second):
-        return
-    if cores:
-        all_samples = np.maximum(1, rows.user.astype(np.int64) + rows.system)
-        much = rows.weight_us * (rows.system / all_samples) >= _PART * 1e6
-        much &= np.isin(rows.core, cores)
-    else:
-        much = (rows.weight_us >= _WHOLE * 1e6) & (rows.user == 0)
-    full = np.flatnonzero(much)
-    packed = np.unique((rows.core[full].astype(np.int64) << 32) | rows.second[full])
-    places, seconds = packed >> 32, packed & 0xFFFFFFFF
-    breaks = np.flatnonzero((np.diff(places) != 0) | (np.diff(seconds) > 1)) + 1
-    for part in np.split(np.arange(len(packed)), breaks):
-        if not len(part):
-            continue
-        first, last = int(seconds[part[0]]), int(seconds[part[-1]])
-        begin = view.start_ns + (first - 1) * SECOND_NS
-        end = view.start_ns + (last + 2) * SECOND_NS
-        wall = view.clock.to_wall(np.array([begin, end], np.int64))
-        inside = Window(int(wall[0]), int(wall[1])).clip(window)
-        if inside is not None:
-            yield int(places[part[0]]), inside
-
-
-def _holds(view: SegmentView, core: int, window: Window) -> Iterator[Hold]:
+def _runs(stretch: _Stretch, off_core_ns: int) -> Iterator[_Run]:
+    """Unbroken by user mode; on a core also by anybody else."""
+    view = stretch.view
     tree, threads = view.tree().tree, view.threads().threads
-    for part in chosen(view, window, Filter(cores=(core,)), cut_at_clocks=True):
+    for part in chosen(view, stretch.window, stretch.wanted, cut_at_clocks=True):
         weight = part.run.weight_ns
         if not weight or not len(part):
             continue
-        row, node = part.thread().astype(np.int64), part.stack().astype(np.int64)
+        time = part.time_ns()
+        row, node, core = part.thread().astype(np.int64), part.stack().astype(np.int64), part.core()
         tid = threads.tid[row].astype(np.int64)
+        order = np.lexsort((time, tid)) if off_core_ns else np.argsort(time, kind="stable")
+        row, node, core, tid, time = row[order], node[order], core[order], tid[order], time[order]
         in_kernel: Bool = tree.mode[node] != Mode.USER
-        for begin, end in _runs(tid, in_kernel, part.time_ns(), 3 * weight):
-            if (end - begin) * weight < LEAST_NS:
-                continue
-            if threads.pid[row[begin]] == 0:
-                continue  # interrupts on an idle core
-            yield _hold(view, part, core, row[begin:end], node[begin:end], begin, end, tree)
+        who = np.where(in_kernel, tid, -1 - tid)
+        apart = np.diff(time) > max(3 * weight, off_core_ns)
+        edges = [0, *(np.flatnonzero((np.diff(who) != 0) | apart) + 1).tolist(), len(tid)]
+        wall = view.clock.to_wall(time)
+        for begin, end in pairwise(edges):
+            # Of the idle task only interrupts are seen.
+            if in_kernel[begin] and threads.pid[row[begin]] != 0 and end - begin > 2:
+                here = slice(begin, end)
+                yield _Run(int(row[begin]), core[here], node[here], wall[here], weight)
 
 
-def _runs(tid: I64, in_kernel: Bool, time: I64, most_apart_ns: int) -> Iterator[tuple[int, int]]:
-    who = np.where(in_kernel, tid, -1 - tid)
-    breaks = np.flatnonzero((np.diff(who) != 0) | (np.diff(time) > most_apart_ns)) + 1
-    edges = np.concatenate(([0], breaks, [len(tid)]))
-    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        if in_kernel[begin]:
-            yield begin, end
-
-
-def _hold(
-    view: SegmentView,
-    part: Chosen,
-    core: int,
-    rows: I64,
-    nodes: I64,
-    begin: int,
-    end: int,
-    tree: StackTree,
-) -> Hold:
-    threads = view.threads().threads
-    time = part.time_ns()
-    wall = view.clock.to_wall(time[[begin, end - 1]])
-    unique, counts = np.unique(nodes, return_counts=True)
-    stacks = [
-        (_kernel(stack_of(tree, int(n))), int(c)) for n, c in zip(unique, counts, strict=True)
-    ]
+def _hold(view: SegmentView, run: _Run) -> Hold:
+    threads, tree = view.threads().threads, view.tree().tree
     calls: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     depth: dict[str, int] = {}
     leaving = 0
-    for names, times in stacks:
-        own = [name for name in names if not name.startswith(_ENTRY)]
-        if not own:
-            leaving += times
-            continue
-        calls[own[0]] += times
+    for node, times in zip(*np.unique(run.node, return_counts=True), strict=True):
+        own = _functions(tree, int(node))
+        leaving += 0 if own else int(times)
+        calls.update(dict.fromkeys(own[:1], int(times)))
         for level, name in enumerate(dict.fromkeys(own)):
-            seen[name] += times
+            seen[name] += int(times)
             depth[name] = max(depth.get(name, 0), level)
-    total = end - begin
-    common = [name for name, times in seen.items() if times >= _NEARLY_ALL * total]
-    call = calls.most_common(1)[0][0] if calls else ""
-    one_call = leaving == 0 and bool(common)
-    row = int(rows[0])
+    common = [name for name, times in seen.items() if times >= _NEARLY_ALL * len(run.node)]
+    is_call = leaving == 0 and bool(common) and _THREAD_OF_KERNEL not in common
+    window = Window(int(run.wall[0]), int(run.wall[-1]) + run.weight_ns)
+    share = len(run.node) * run.weight_ns / max(1, window.end_ns - window.start_ns)
     return Hold(
-        core=core,
-        window=Window(int(wall[0]), int(wall[1]) + part.run.weight_ns),
-        comm=threads.comm[row],
-        pid=int(threads.pid[row]),
-        tid=int(threads.tid[row]),
-        cgroup=threads.cgroup[row],
-        is_one_call=one_call,
-        call=call,
+        core=int(np.bincount(run.core).argmax()),
+        window=window,
+        comm=threads.comm[run.row],
+        pid=int(threads.pid[run.row]),
+        tid=int(threads.tid[run.row]),
+        cgroup=threads.cgroup[run.row],
+        is_one_call=is_call,
+        call=calls.most_common(1)[0][0] if calls else "",
         deepest=max(common, key=lambda name: (depth[name], name), default=""),
+        is_alone=share >= _ALONE,
     )
 
 
-def _kernel(stack: tuple[Frame, ...]) -> list[str]:
-    return [frame.name for frame in stack if frame.kind == FrameKind.KERNEL]
+def _functions(tree: StackTree, node: int) -> list[str]:
+    """Of the kernel, from the system call inwards."""
+    return [
+        frame.name
+        for frame in stack_of(tree, node)
+        if frame.kind == FrameKind.KERNEL and not frame.name.startswith(_ENTRY)
+    ]
 
 
 def _joined(holds: list[Hold]) -> list[Hold]:
-    """Holds that a border between two segments cut in two are one again."""
-    found: dict[tuple[int, int, int], Hold] = {}
+    """Holds that the border between two segments cut in two are one again."""
+    last: dict[tuple[int, int, int], Hold] = {}
     done: list[Hold] = []
     for hold in sorted(holds, key=lambda one: one.window):
         key = hold.core, hold.pid, hold.tid
-        before = found.get(key)
-        if before is not None and hold.window.start_ns - before.window.end_ns < 50_000_000:
-            both = Window(before.window.start_ns, max(before.window.end_ns, hold.window.end_ns))
-            found[key] = Hold(
-                hold.core, both, hold.comm, hold.pid, hold.tid, hold.cgroup,
-                hold.is_one_call and before.is_one_call, hold.call or before.call,
-                hold.deepest or before.deepest,
-            )  # fmt: skip
+        before = last.get(key)
+        if before is not None and hold.window.start_ns - before.window.end_ns < _SEAM_NS:
+            last[key] = replace(
+                before,
+                window=Window(
+                    before.window.start_ns, max(before.window.end_ns, hold.window.end_ns)
+                ),
+                is_one_call=hold.is_one_call and before.is_one_call,
+                is_alone=hold.is_alone and before.is_alone,
+            )
         else:
             if before is not None:
                 done.append(before)
-            found[key] = hold
-    return [*done, *found.values()]
+            last[key] = hold
+    return [*done, *last.values()]

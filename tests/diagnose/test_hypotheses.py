@@ -1,0 +1,213 @@
+"""Each cause in its plainest form, and what must not be taken for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exhume.diagnose.hypotheses import HYPOTHESES
+from exhume.diagnose.judge import case_of
+from exhume.diagnose.scene import Scene
+from exhume.model.answers import SeriesAnswer
+from exhume.model.case import Case, Party, Symptom
+from exhume.model.evidence import Crowd
+from exhume.model.occupancy import Occupant
+from tests.diagnose.made_up import (
+    event,
+    lifecycle,
+    lives,
+    load,
+    observation,
+    occupant,
+    process,
+    scene,
+    series,
+    span,
+    symptom,
+)
+
+TIMES = [(60.0 * i, 4.0) for i in range(1, 9)]
+
+
+def stalls(**more: Any) -> list[Symptom]:
+    return [symptom(start, length, **more) for start, length in TIMES]
+
+
+def bumps(field: str, usual: int, high: int, instance: str = "") -> SeriesAnswer:
+    """A counter that gains `high` a second while somebody is harmed."""
+    rates = [
+        high if any(start - 1 <= second < start + length for start, length in TIMES) else usual
+        for second in range(600)
+    ]
+    return series(field, np.cumsum(rates).tolist(), instance)
+
+
+def judged(one: Scene) -> Case:
+    found = [suspicion for hypothesis in HYPOTHESES for suspicion in hypothesis(one)]
+    return case_of(one.seen, one, found, (), (), ())
+
+
+def cause_of(one: Scene) -> tuple[str, str]:
+    cause = judged(one).verdict.root_cause
+    assert cause is not None, judged(one)
+    return cause.kind, cause.culprit.name
+
+
+def hogged(hog: Occupant, more: Sequence[SeriesAnswer] = (), **fields: Any) -> Scene:
+    seen = observation(series=more, **fields)
+    made = scene(seen, stalls(), [hog])
+    there = tuple(span(start, start + length) for start, length in TIMES)
+    return replace(made, presence={hog.comm: there})
+
+
+def test_a_real_time_process_that_keeps_the_core_is_found() -> None:
+    priority = series("process.rt_priority", [50] * 10, "77 spin")
+    assert cause_of(hogged(occupant("spin", 0.95, user_share=1.0), [priority])) == (
+        "realtime-hog", "spin",
+    )  # fmt: skip
+
+
+def test_its_rhythm_is_told() -> None:
+    cause = judged(hogged(occupant("spin", 0.95, user_share=1.0))).verdict.root_cause
+    assert cause is not None
+    assert (cause.kind, cause.details["period_seconds"]) == ("userspace-hog", 60.0)
+
+
+def test_a_thread_of_the_kernel_is_nobody_to_blame() -> None:
+    case = judged(hogged(occupant("kworker/1:0", 0.95, is_kernel_thread=True)))
+    assert case.verdict.root_cause is None
+
+
+def test_whoever_was_there_in_one_stall_of_many_is_not_it() -> None:
+    seen = observation()
+    made = scene(seen, stalls(), [occupant("x", 0.2)])
+    assert judged(made).verdict.status == "unknown"
+
+
+def test_steal_is_the_cause_where_the_hypervisor_took_the_core() -> None:
+    percent = [
+        80 if any(start <= second < start + length for start, length in TIMES) else 0
+        for second in range(600)
+    ]
+    seen = observation(load=load({0: [0] * 600, 1: percent}, mode=4))
+    assert cause_of(scene(seen, stalls(), core=1)) == ("cpu-steal", "CPU 1")
+
+
+def test_without_steal_it_is_ruled_out_by_name() -> None:
+    seen = observation(load=load({0: [0] * 600, 1: [50] * 600}))
+    rejected = judged(scene(seen, stalls(), core=1)).rejected
+    assert [one.kind for one in rejected] == ["cpu-steal"]
+
+
+def test_a_cpu_limit_that_stops_the_victims_own_cgroup_is_the_cause() -> None:
+    throttled = bumps("cgroup.cpu_throttled_ns", 0, 700_000_000, "/pod7")
+    seen = observation(
+        series=[throttled],
+        processes=(process("victim", 1, cgroup="/pod7"), process("eater", 50, 6, "/pod7")),
+    )
+    kind, name = cause_of(scene(seen, stalls(), core=None, place="untested"))
+    assert (kind, name) == ("cpu-throttling", "eater")
+
+
+def test_a_limit_of_somebody_elses_cgroup_is_not() -> None:
+    throttled = bumps("cgroup.cpu_throttled_ns", 0, 700_000_000, "/other")
+    seen = observation(series=[throttled], processes=(process("victim", 1, cgroup="/pod7"),))
+    case = judged(scene(seen, stalls(), core=None, place="untested"))
+    assert case.verdict.root_cause is None
+    assert [one.kind for one in case.rejected] == ["cpu-throttling"]
+
+
+def test_a_storm_of_page_faults_is_told_by_whose_processes_make_it() -> None:
+    faults = bumps("vmstat.pgfault", 2_000, 400_000)
+    by = [bumps("process.faults", 10, 25_000, f"{pid} touch") for pid in range(8)]
+    other = bumps("process.faults", 500, 500, "99 web")
+    seen = observation(series=[faults, *by, other])
+    made = scene(seen, stalls(), [occupant("touch", 0.4, {"exc_page_fault": 0.8})])
+    assert cause_of(made) == ("page-fault-storm", "touch")
+
+
+def test_a_cgroup_at_its_limit_is_filled_by_somebody_in_it() -> None:
+    pressed = bumps("pressure.memory.some_us", 0, 600_000)
+    freeing = {"__mem_cgroup_charge": 700, "main": 1000}
+    seen = observation(
+        series=[pressed],
+        processes=(
+            process("victim", 5, cgroup="/box"),
+            process("filler", 50, 6, "/box"),
+            process("loud", 90, 7, "/elsewhere"),
+        ),
+        frame_ms={"victim": freeing, "filler": freeing, "loud": freeing},
+    )
+    made = scene(seen, stalls(), core=None, place="untested")
+    assert cause_of(made) == ("memory-reclaim", "filler")
+
+
+def test_packets_that_take_a_core_are_told_by_who_sends_them() -> None:
+    seen = observation(
+        series=[bumps("softnet.processed", 100, 90_000, "1")],
+        frame_ms={"blaster": {"udp_sendmsg": 9_000}, "web": {"tcp_sendmsg": 100}},
+    )
+    made = scene(seen, stalls(), [occupant("ksoftirqd/1", 0.5, is_kernel_thread=True)], softirq=0.8)
+    assert cause_of(made) == ("softirq-flood", "blaster")
+
+
+def test_queues_that_meet_on_that_core_are_named_beside_it() -> None:
+    seen = observation(crowds=(Crowd("eth0", 1, 8, 8, 100.0),))
+    made = scene(seen, stalls(), softirq=0.8)
+    kinds = {one.kind for one in judged(made).suspects}
+    assert "interrupt-imbalance" in kinds
+
+
+def test_an_oom_kill_names_the_process_and_the_cgroup_that_was_full() -> None:
+    fields = {"signature": "oom.kill", "class": "mem", "comm": "eater", "pid": 9}
+    kill = event(60, "kernel-log", "eater", "Killed process 9 (eater)", **fields,
+                 anonymous_bytes=5 << 20, scope="Memory cgroup out of memory")  # fmt: skip
+    detail = event(60, "kernel-log", "eater", "oom-kill:", pid=9, signature="oom.detail",
+                   **{"class": "mem"}, oom_cgroup="/box")  # fmt: skip
+    counter = series("vmstat.oom_kill", [0] * 60 + [1] * 20)
+    seen = observation(events=(detail, kill), series=[counter])
+    one = symptom(59, 1, "eater", "out-of-memory")
+    case = judged(scene(seen, [one], core=None))
+    cause = case.verdict.root_cause
+    assert cause is not None
+    assert (cause.kind, cause.culprit.comm, cause.details["oom_cgroup"]) == (
+        "out-of-memory", "eater", "/box",
+    )  # fmt: skip
+
+
+def test_a_service_that_dies_again_and_again_is_why_its_clients_fail() -> None:
+    rows = [(second * 2.0, "backend", "superv") for second in range(290)]
+    seen = observation(
+        lives=lives(rows), lifecycles=(lifecycle("process", "backend", 290, "loop", "superv"),)
+    )
+    like = [replace(one, text="connection to backend refused") for one in stalls()]
+    case = judged(scene(seen, like, core=None, place="untested"))
+    assert case.suspects[0].kind == "crash-loop"
+    assert case.suspects[0].culprit.comm == "backend"
+
+
+def test_hardware_that_the_kernel_complains_about_is_hardware() -> None:
+    xids = tuple(
+        event(start - 1, "kernel-log", "GPU 3b:00", "NVRM: Xid 79", signature="nvrm_xid",
+              **{"class": "gpu"})
+        for start, _ in TIMES
+    )  # fmt: skip
+    kind, _ = cause_of(scene(observation(events=xids), stalls(), core=None, place="untested"))
+    assert kind == "hardware"
+
+
+@pytest.mark.parametrize("core", [None, 1])
+def test_with_nothing_to_see_nobody_is_accused(core: int | None) -> None:
+    case = judged(scene(observation(), stalls(), core=core, place="untested"))
+    assert case.verdict.status == "unknown"
+    assert case.suspects == ()
+
+
+def test_the_victim_is_never_its_own_hog() -> None:
+    made = hogged(occupant("victim", 0.95, user_share=1.0))
+    assert judged(made).suspects == ()
+    assert made.symptom.victim == Party(comm="victim")

@@ -1,0 +1,95 @@
+"""Who leaves zombies behind: told by when they came, never by a name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exhume.diagnose.leakers import leakers
+from exhume.model.answers import EventAnswer
+from exhume.model.observation import Observation
+from tests.diagnose.made_up import event, lifecycle, lives, observation, series, zombies
+
+LEAK = {10.0 * i: 100 + 20 * max(0, i - 10) for i in range(60)}
+"""From second 100 on two a second."""
+
+
+def starts(name: str, begin: int, end: int, each: int = 20) -> tuple[EventAnswer, ...]:
+    return tuple(event(10 * i + 5, "unit-start", name, count=each) for i in range(begin, end))
+
+
+def seen(*names: tuple[str, int, int, int]) -> Observation:
+    events = tuple(one for name in names for one in starts(*name))
+    units = tuple(lifecycle("unit", name, 20 * (end - begin)) for name, begin, end, _ in names)
+    return observation(events=events, lifecycles=units, zombies=zombies(LEAK))
+
+
+def test_the_one_that_starts_when_they_come_is_it() -> None:
+    (one,) = leakers(seen(("x.service", 10, 60, 20)))
+    assert one.culprit.unit == "x.service"
+    assert one.tests.outcomes() == ("passed", "untested", "passed", "passed")
+    assert one.per_start == 1.0
+    assert one.against == ""
+
+
+def test_one_that_was_quiet_while_they_came_is_not() -> None:
+    ranked = leakers(seen(("x.service", 10, 60, 20), ("y.service", 10, 20, 20)))
+    assert [one.culprit.unit for one in ranked] == ["x.service", "y.service"]
+    assert "while it was quiet" in ranked[1].against
+
+
+def test_one_that_starts_far_more_often_is_not() -> None:
+    (one,) = leakers(seen(("probe.service", 10, 60, 2000)))
+    assert one.tests.dose == "failed"
+    assert "far more often" in one.against
+
+
+def test_one_whose_own_cgroups_were_let_go_is_not() -> None:
+    clean = lifecycle("unit", "x.service", 1000, zombies_per_start=0.0)
+    found = observation(
+        events=starts("x.service", 10, 60), lifecycles=(clean,), zombies=zombies(LEAK)
+    )
+    (one,) = leakers(found)
+    assert one.tests.dose == "failed"
+
+
+def test_its_own_name_on_what_is_left_is_the_same_place() -> None:
+    leaky = lifecycle("unit", "x.service", 1000, zombies_per_start=1.0)
+    found = observation(
+        events=starts("x.service", 10, 60), lifecycles=(leaky,), zombies=zombies(LEAK)
+    )
+    (one,) = leakers(found)
+    assert one.tests.outcomes() == ("passed",) * 4
+
+
+def test_a_unit_and_its_program_are_one_suspect() -> None:
+    rows = [(10 * i + 0.5 * k, "agentd", "init") for i in range(10, 60) for k in range(20)]
+    both = (
+        lifecycle("unit", "x.service", 1000),
+        lifecycle("process", "agentd", 1000, "many short jobs", "init"),
+    )
+    found = observation(
+        events=starts("x.service", 10, 60),
+        lives=lives(rows),
+        lifecycles=both,
+        zombies=zombies(LEAK),
+    )
+    (one,) = leakers(found)
+    assert (one.culprit.unit, one.culprit.comm) == ("x.service", "agentd")
+
+
+def test_where_only_the_kernels_count_is_known_that_is_taken() -> None:
+    counts = series("memcg.tracked", [value + 12 for value in LEAK.values()], every=10)
+    found = observation(
+        events=starts("x.service", 10, 60),
+        lifecycles=(lifecycle("unit", "x.service", 1000),),
+        series=[counts],
+    )
+    (one,) = leakers(found)
+    assert np.isclose(one.per_start, 1.0)
+
+
+def test_without_any_count_nobody_is() -> None:
+    found = observation(
+        events=starts("x.service", 10, 60), lifecycles=(lifecycle("unit", "x.service", 1000),)
+    )
+    assert leakers(found) == ()

@@ -1,0 +1,106 @@
+"""The story itself: a loop leaks, a daemon walks, a neighbour waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from exhume.diagnose.hypotheses import HYPOTHESES
+from exhume.diagnose.judge import case_of
+from exhume.diagnose.scene import Scene
+from exhume.model.case import Case
+from tests.diagnose.made_up import (
+    event,
+    hold,
+    lifecycle,
+    observation,
+    occupant,
+    process,
+    scene,
+    symptom,
+    zombies,
+)
+
+WALK = {"ksys_read": 1.0, "memcg_numa_stat_show": 1.0, "cpumask_next": 0.9}
+STARTS = tuple(event(10 * i + 5, "unit-start", "leaky.service", count=40) for i in range(3, 60))
+COUNTS = {10.0 * i: 40 * max(0, i - 3) for i in range(60)}
+
+
+def holds(victim: str = "victim") -> list[tuple[float, float]]:
+    """A read every 40 s that takes 1.5 ms for each zombie."""
+    return [(40.0 * i, 1.5e-3 * COUNTS[40.0 * i]) for i in range(2, 15)]
+
+
+def story(**more: Any) -> Scene:
+    like = [symptom(start, length) for start, length in holds() if length > 0.5]
+    given: dict[str, Any] = {
+        "events": STARTS,
+        "lifecycles": (lifecycle("unit", "leaky.service", 2280, zombies_per_start=1.0),),
+        "zombies": zombies(COUNTS),
+        "holds": tuple(hold(start, length) for start, length in holds() if length > 0.5),
+        "processes": (process("busy", 500.0), process("payer", 20.0, pid=77)),
+    } | more
+    seen = observation(**given)
+    like.sort(key=lambda one: -one.window.seconds)
+    return scene(seen, like, [occupant("payer", 0.99, WALK)])
+
+
+def judged(one: Scene) -> Case:
+    suspicions = [found for hypothesis in HYPOTHESES for found in hypothesis(one)]
+    return case_of(one.seen, one, suspicions, (), (), ())
+
+
+def test_the_loop_is_found_and_payer_and_victim_are_told_apart() -> None:
+    case = judged(story())
+    assert (case.verdict.status, case.verdict.confidence) == ("found", "high")
+    cause = case.verdict.root_cause
+    assert cause is not None
+    assert (cause.kind, cause.culprit.unit) == ("zombie-cgroups", "leaky.service")
+    assert cause.details["payer"]["comm"] == "payer"  # type: ignore[index]
+    assert cause.details["victim"]["comm"] == "victim"  # type: ignore[index]
+    assert cause.details["stall_seconds_per_zombie"] == pytest.approx(1.5e-3, rel=0.1)
+    assert [link.role for link in case.chain] == [
+        "symptom", "mechanism", "mechanism", "root_cause",
+    ]  # fmt: skip
+
+
+def test_the_payer_itself_is_no_more_than_suspected() -> None:
+    case = judged(story())
+    payers = [one for one in case.suspects if one.culprit.comm == "payer"]
+    assert payers
+    assert {one.confidence for one in payers} <= {"medium", "low"}
+
+
+def test_whoever_is_merely_busiest_is_rejected_by_place() -> None:
+    case = judged(story())
+    reasons = {one.culprit.comm: one.reason for one in case.rejected}
+    assert "not in the same place" in reasons["busy"]
+
+
+def test_another_name_changes_nothing() -> None:
+    renamed = tuple(event(10 * i + 5, "unit-start", "zz9.service", count=40) for i in range(3, 60))
+    lives = (lifecycle("unit", "zz9.service", 2280, zombies_per_start=1.0),)
+    cause = judged(story(events=renamed, lifecycles=lives)).verdict.root_cause
+    assert cause is not None
+    assert cause.culprit.unit == "zz9.service"
+
+
+def test_with_few_zombies_walking_them_is_no_cause() -> None:
+    few = zombies({10.0 * i: 30 for i in range(60)})
+    case = judged(story(zombies=few, events=(), lifecycles=()))
+    assert all(one.kind != "zombie-cgroups" for one in case.suspects)
+    reasons = [one.reason for one in case.rejected if one.kind == "zombie-cgroups"]
+    assert any("only 30 zombies" in reason for reason in reasons)
+
+
+def test_without_the_loop_the_cause_is_open_and_says_what_to_record() -> None:
+    case = judged(story(events=(), lifecycles=()))
+    assert case.verdict.status != "found"
+    first = case.suspects[0]
+    assert (first.kind, first.culprit.unit) == ("zombie-cgroups", None)
+    assert any("tracefs" in gap for gap in case.gaps)
+
+
+def test_the_answer_is_the_same_each_time() -> None:
+    assert judged(story()) == judged(story())
