@@ -7,24 +7,28 @@ there first, in the same place, does more of it do more harm, and is it quiet wh
 `found` needs all four, `suspected` two and nothing against it; what is contradicted is rejected and
 listed with the reason.
 
-Exit code: 0 healthy, 1 found or suspected, 2 the evidence does not say.
+Exit code: 0 healthy, 1 found or suspected, 2 the evidence does not say. With --since-fix: 0 gone, 1
+not gone, 2 too early to say.
 
 Examples:
   exhume why                          the worst symptom of the last hour recorded
   exhume why --last 12h               … of the night
   exhume why --at 03:14:05            explain that instant
   exhume why --at 03:14:05 --core 39  … on that core
+  exhume why --job-log train.log      … what this job's log complains about
+  exhume why --since-fix 14:05        is it gone since?
   exhume why --json | jq .verdict
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exhume.cli import common
 from exhume.cli.progress import step
-from exhume.cli.times import Viewpoint
+from exhume.cli.times import Viewpoint, parse_time
 from exhume.model.case import Case
 from exhume.model.window import Window
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 
 ANSWER = Case
 EXIT_CODES = {"healthy": 0, "found": 1, "suspected": 1, "unknown": 2}
+FIX_EXIT_CODES = {"gone": 0, "better": 1, "not-gone": 1, "too-early": 2, "unknown": 2}
 _HOUR_NS = 3600 * 1_000_000_000
 _AROUND_NS = 1800 * 1_000_000_000
 
@@ -41,6 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
     common.add_window(parser, default="1h")
     parser.add_argument("--core", type=int, metavar="N", help="what happened on this core")
+    parser.add_argument(
+        "--event", metavar="T", help="explain the event of this time, as `exhume events` lists it"
+    )
+    parser.add_argument(
+        "--job-log", type=Path, metavar="FILE", help="explain the failures that this log tells of"
+    )
+    parser.add_argument(
+        "--since-fix", metavar="T", help="something was done about it then: is it gone?"
+    )
     common.add_output(parser)
 
 
@@ -55,11 +69,15 @@ def run(args: argparse.Namespace) -> int:
         from exhume.cli.render.why import render
 
         screen = common.console()
-        common.show(screen, render(answer, view, common.look_of(screen)))
+        common.show(screen, render(answer, view))
+    if answer.since_fix is not None:
+        return FIX_EXIT_CODES[answer.since_fix.status]
     return EXIT_CODES[answer.verdict.status]
 
 
 def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case:
+    from exhume.host import Host
+    from exhume.inquiry.job_log import job_failures
     from exhume.inquiry.why import Question, why
 
     at: Window | None = None
@@ -67,6 +85,15 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
         at = common.window_of(args, view)
         window = Window(at.start_ns - _AROUND_NS, at.end_ns + _AROUND_NS)
         window = window.clip(recording.window()) or window
+    elif args.event is not None and args.last is None and args.start is None:
+        event_ns = parse_time(args.event, view)
+        window = Window(event_ns - _AROUND_NS, event_ns + _AROUND_NS)
+        window = window.clip(recording.window()) or window
+    elif args.since_fix is not None and args.last is None and args.start is None:
+        # As long before it as after, and a day at least: rare things need time to be counted.
+        whole, fix_ns = recording.window(), parse_time(args.since_fix, view)
+        length = max(24 * _HOUR_NS, whole.end_ns - fix_ns)
+        window = Window(max(whole.start_ns, fix_ns - length), whole.end_ns)
     elif args.last is None and args.start is None:
         # The last hour recorded: a recording that was imported, or has ended, is asked the same.
         whole = recording.window()
@@ -74,4 +101,11 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
     else:
         window = common.window_of(args, view)
     common.need_recorded(recording.spans(), window, view)
-    return why(recording, window, Question(at=at, core=args.core))
+    question = Question(
+        at=at,
+        core=args.core,
+        event_ns=None if args.event is None else parse_time(args.event, view),
+        job=() if args.job_log is None else job_failures(args.job_log, Host()),
+        fix_ns=None if args.since_fix is None else parse_time(args.since_fix, view),
+    )
+    return why(recording, window, question)

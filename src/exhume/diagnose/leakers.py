@@ -132,7 +132,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
         dose, against = "failed", f"of the cgroups of its name only {exact:.2f} a start stayed"
     elif (
         all_gained >= _LEAST_GAIN
-        and _LEAST_PER_START <= per_start
+        and per_start >= _LEAST_PER_START
         and (per_start <= _MOST_PER_START or _steady(gains.gained[active], started[active]))
     ):
         dose = "passed"

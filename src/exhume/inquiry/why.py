@@ -11,9 +11,11 @@ from exhume.diagnose.judge import case_of
 from exhume.diagnose.place import place_of
 from exhume.diagnose.risks import risks_of
 from exhume.diagnose.scene import Scene, Stall
+from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import grouped, symptoms
 from exhume.diagnose.told import told_holds, told_occupant
 from exhume.inquiry.observe import close_up, look_around, observe
+from exhume.model.answers import EventAnswer
 from exhume.model.case import Case, Party, Symptom
 from exhume.model.observation import CloseUp, Observation
 from exhume.model.window import Window
@@ -23,6 +25,8 @@ from exhume.store.recording import Recording
 
 SECOND_NS = 1_000_000_000
 MOST_STALLS = 16
+_SAME_NS = 1_000_000
+"""Times in JSON are epoch seconds: a microsecond or two is lost."""
 AROUND_NS = 900 * SECOND_NS
 MOST_AROUND_NS = 3600 * SECOND_NS
 
@@ -35,14 +39,19 @@ class Question:
     """The user's question is the symptom."""
     core: int | None = None
     event_ns: int | None = None
-    """Of the event to explain."""
+    """The time of the event to explain."""
+    job: tuple[EventAnswer, ...] = ()
+    """What a job's own log says: then its failures are what to explain."""
+    fix_ns: int | None = None
+    """When something was done about it: is it gone?"""
 
 
 def why(recording: Recording, window: Window, question: Question) -> Case:
     seen = observe(recording, window)
-    seen = replace(seen, holds=(*seen.holds, *told_holds(seen.events, seen.holds)))
-    found = symptoms(seen)
-    groups = _asked(grouped(found), question)
+    told = (*seen.events, *(event for event in question.job if window.contains(event.wall_ns)))
+    holds = (*seen.holds, *told_holds(told, seen.holds))
+    seen = replace(seen, holds=holds, events=tuple(sorted(told, key=lambda one: one.wall_ns)))
+    groups = _asked(grouped(symptoms(seen)), question)
     if not groups:
         seen = look_around(recording, seen, _end_of(window))
         return case_of(seen, None, (), (), risks_of(seen, findings(seen)), gaps_of(seen))
@@ -53,20 +62,22 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     scene = replace(scene, findings=noticed)
     suspicions = [one for hypothesis in HYPOTHESES for one in hypothesis(scene)]
     worst = tuple(group[0] for group in groups)
-    return case_of(
-        seen,
-        scene,
-        suspicions,
-        worst,
-        risks_of(seen, noticed, [one.window for one in like]),
-        gaps_of(seen),
-    )
+    risks = risks_of(seen, noticed, [one.window for one in like])
+    case = case_of(seen, scene, suspicions, worst, risks, gaps_of(seen))
+    if question.fix_ns is None:
+        return case
+    return replace(case, since_fix=since_fix(seen, like, question.fix_ns))
 
 
 def _asked(groups: list[tuple[Symptom, ...]], question: Question) -> list[tuple[Symptom, ...]]:
     if question.event_ns is not None:
-        near = [g for g in groups if any(one.wall_ns == question.event_ns for one in g)]
+        at = question.event_ns
+        near = [g for g in groups if any(abs(one.wall_ns - at) < _SAME_NS for one in g)]
         return near + [g for g in groups if g not in near]
+    if question.job:
+        told = {event.wall_ns for event in question.job}
+        own = [g for g in groups if any(one.wall_ns in told for one in g)]
+        return own + [g for g in groups if g not in own]
     if question.at is not None:
         asked = Symptom(
             "question", question.at.start_ns, Party(core=question.core), "the question",
@@ -74,8 +85,10 @@ def _asked(groups: list[tuple[Symptom, ...]], question: Question) -> list[tuple[
         )  # fmt: skip
         # Harm that was done just then is what the question is about.
         near = [g for g in groups if any(one.window.overlaps(question.at) for one in g)]
-        at = question.at
-        fitting = [tuple(sorted(g, key=lambda one: not one.window.overlaps(at))) for g in near]
+        asked_at = question.at
+        fitting = [
+            tuple(sorted(g, key=lambda one: not one.window.overlaps(asked_at))) for g in near
+        ]
         return fitting + [g for g in groups if g not in near] if fitting else [(asked,), *groups]
     if question.core is not None:
         on_core = [g for g in groups if any(one.victim.core == question.core for one in g)]

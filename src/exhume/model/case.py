@@ -157,6 +157,24 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
+class SinceFix:
+    """Before and after the user's fix: the same harm to the same victim."""
+
+    fix_wall_ns: int
+    status: Literal["gone", "better", "not-gone", "too-early", "unknown"]
+    text: str
+    before: int
+    after: int
+    before_seconds: float
+    after_seconds: float
+    chance: float
+    """That so few come after it if it changed nothing."""
+    wait_seconds: float | None
+    """How much longer none must come until that is no chance; None where there is nothing to wait
+    for."""
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     window: Window
     """What was looked at."""
@@ -175,3 +193,4 @@ class Case:
     """What is missing, how that weakens the answer, and what to record."""
     symptoms: tuple[Symptom, ...] = ()
     """All of the window, the worst first; `symptom` is the one explained."""
+    since_fix: SinceFix | None = None

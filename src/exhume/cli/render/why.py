@@ -7,7 +7,6 @@ from rich.padding import Padding
 from rich.style import Style
 from rich.text import Text
 
-from exhume.cli.common import Look
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
 from exhume.model.case import Case, Link
@@ -17,7 +16,7 @@ _COLOURS = {"found": "red", "suspected": "yellow", "unknown": "magenta", "health
 _MARKS = {"passed": "✓", "failed": "✗", "untested": "·"}
 
 
-def render(case: Case, view: Viewpoint, look: Look) -> RenderableType:
+def render(case: Case, view: Viewpoint) -> RenderableType:
     parts: list[RenderableType] = [_verdict(case, view), Text()]
     if case.chain:
         parts += [Text("the chain", _BOLD), *(_link(link) for link in case.chain), Text()]
@@ -44,6 +43,14 @@ def render(case: Case, view: Viewpoint, look: Look) -> RenderableType:
         if lines:
             parts.append(Text(title, _BOLD))
             parts += [Padding(Text(f"• {printable(line)}"), (0, 0, 0, 2)) for line in lines]
+    if case.since_fix is not None:
+        fix = case.since_fix
+        parts += [Text(), Text(f"since the fix: {fix.status.replace('-', ' ')}", _BOLD)]
+        counted = (
+            f"{fix.before} in {fix.before_seconds / 60:.0f} min before, {fix.after} in "
+            f"{fix.after_seconds / 60:.0f} min after: {fix.text}"
+        )
+        parts.append(Padding(Text(counted), (0, 0, 0, 2)))
     if case.risks:
         parts += [Text(), Text("what harms nobody yet", _BOLD)]
         parts += [Padding(Text(f"• {printable(r.claim)}"), (0, 0, 0, 2)) for r in case.risks]
