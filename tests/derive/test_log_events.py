@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.derive.log_events import MAX_EVENTS, LogLine, events_of
+from exhume.derive.log_events import MAX_EVENTS, LogLine, at_their_own_time, events_of
 from exhume.derive.signatures import job_log, kernel_log
+from exhume.model.event import Event
 from exhume.model.fields import EVENT_KINDS
 
 PAUSED = (
@@ -69,3 +71,19 @@ def test_no_line_is_lost_or_counted_twice(raw: list[tuple[int, str, int]]) -> No
     events = events_of(lines, kernel_log(), keep_level=7)
     assert sum(event.count for event in events) == len(lines)
     assert [event.time_ns for event in events] == sorted(event.time_ns for event in events)
+
+
+@pytest.mark.parametrize(
+    ("text", "moved_s"),
+    [
+        ("2026-11-15T23:59:59.250Z ERROR request timed out", -0.75),  # written before it was read
+        ("ERROR request timed out", 0.0),
+        ("2026-11-15T23:50:00Z ERROR request timed out", 0.0),  # of another clock, or zone
+        ("2026-11-16T00:00:01Z ERROR request timed out", 0.0),  # not written yet: it lies
+    ],
+)
+def test_a_line_happened_when_it_says_itself(text: str, moved_s: float) -> None:
+    second = 1_000_000_000
+    read_ns = 50 * second
+    (one,) = at_their_own_time([Event(read_ns, "job-log", "x", text)], 1_794_787_150 * second)
+    assert one.time_ns == read_ns + moved_s * second

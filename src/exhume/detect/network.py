@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 import numpy as np
 
@@ -32,7 +33,9 @@ def starved(seen: Observation) -> Iterator[Finding]:
                 window,
                 subject=wait.instance,
                 figures={"seconds": round(window.seconds, 3)},
-                check=shown.series("netthread.wait_ns", window, f"--instance '{wait.instance}'"),
+                check=shown.series(
+                    "netthread.wait_ns", window, f"--instance {quote(wait.instance)}"
+                ),
             )
 
 
@@ -83,7 +86,7 @@ def softnet(seen: Observation) -> Iterator[Finding]:
                     core=int(series.instance),
                     figures={"mean_per_second": round(one.mean, 1)},
                     unusual=one.times_usual,
-                    check=shown.series(field, one.window, f"--instance {series.instance}"),
+                    check=shown.series(field, one.window, f"--instance {quote(series.instance)}"),
                 )
 
 
@@ -138,5 +141,5 @@ def limits(seen: Observation) -> Iterator[Finding]:
                 subject=series.instance,
                 figures={"mean_per_second": round(one.mean, 2)},
                 unusual=one.times_usual,
-                check=shown.series("nic.stat", one.window, f"--instance '{series.instance}'"),
+                check=shown.series("nic.stat", one.window, f"--instance {quote(series.instance)}"),
             )

@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exhume.model.arrays import F32, I8, I32, I64, U8
+from exhume.model.modes import MAP_MODES as MAP_MODES
 from exhume.model.stack import Frame
 from exhume.model.window import Window
-
-MAP_MODES = ("user", "system", "irq", "softirq", "steal", "iowait")
-"""The modes of a `CoreMap`. `user` has nice in it; guests count as user. Busy = all but iowait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +163,70 @@ class CoreMoment:
     stack: tuple[Frame, ...]
     """From the process down to the leaf."""
     mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOnCores:
+    """One row of `CoreProcesses`."""
+
+    comm: str
+    pid: int
+    unit: str
+    container: str
+    pod: str
+    total_ns: int
+    core_ns: tuple[int, ...]
+    """Of each of the answer's cores, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreProcesses:
+    """Who took how much of which core, most time first."""
+
+    window: Window
+    seconds_recorded: float
+    """How much of the window has samples behind it."""
+    samples: int
+    cores: tuple[int, ...]
+    """Those with samples of the selection."""
+    processes: tuple[ProcessOnCores, ...]
+    others_ns: tuple[int, ...]
+    """Of each core, what the processes that are not listed took."""
+    others: int
+    """How many those are."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleAnswer:
+    wall_ns: int
+    core: int
+    comm: str
+    pid: int
+    tid: int
+    mode: str
+    weight_ns: int
+    """The core time it stands for."""
+    stack: tuple[str, ...]
+    """From the process down to the leaf."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplesAnswer:
+    """Samples as they were taken, the earliest first."""
+
+    window: Window
+    total: int
+    """How many there are; only some are listed."""
+    samples: tuple[SampleAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreQueues:
+    """Queues of one network device whose interrupts go to one core."""
+
+    core: int
+    device: str
+    queues: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

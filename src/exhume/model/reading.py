@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,13 @@ class Reading:
     @staticmethod
     def of_node(field: str, value: int | None) -> Reading:
         return Reading(field, ("",), np.array([MISSING if value is None else value], np.int64))
+
+    @staticmethod
+    def of_nodes(values: Mapping[str, int | None]) -> tuple[Reading, ...]:
+        """Several fields of the whole node; one array for all of them is made in no time."""
+        filled = [MISSING if value is None else value for value in values.values()]
+        array = np.array(filled, np.int64)
+        return tuple(Reading(one, ("",), array[i : i + 1]) for i, one in enumerate(values))
 
     @staticmethod
     def of_each(field: str, instances: tuple[str, ...], values: Sequence[int | None]) -> Reading:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from exhume.model.arrays import I32, I64, U16, U32
 
+NO_CORE = 65_535
+"""The core of a sample that does not say which: beyond any machine's last."""
+
 
 @dataclass(frozen=True, slots=True)
 class Samples:

@@ -38,6 +38,11 @@ def schema_of(kind: type, *, title: str) -> dict[str, Json]:
     }
 
 
+def schema_in(kind: Any, definitions: dict[str, Json]) -> dict[str, Json]:
+    """The schema of any type; the classes it is made of are added to `definitions`."""
+    return _schema(kind, definitions, "")
+
+
 @lru_cache
 def field_docs(kind: type) -> dict[str, str]:
     """The string literal below each field."""

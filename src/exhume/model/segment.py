@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from exhume.model.clock import ClockMap
@@ -9,6 +10,8 @@ from exhume.model.event import Event
 from exhume.model.sample import Samples, Stretch, Threads
 from exhume.model.series import Block
 from exhume.model.stack import StackTree
+
+_IMPORT = re.compile(r"exhume \S+ import, part (\d+)/(\d+): (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,17 @@ class Origin:
     """Jiffies a second in /proc/stat."""
     recorder: str
     """`exhume 0.1.0`, or what an import came from."""
+
+    @property
+    def imported(self) -> tuple[int, int, str] | None:
+        """Of an import: which part of how many, and its inputs; None of a recorder."""
+        found = _IMPORT.fullmatch(self.recorder)
+        return (int(found[1]), int(found[2]), found[3]) if found else None
+
+    @staticmethod
+    def of_import(version: str, part: int, parts: int, inputs: str) -> str:
+        """What `recorder` says then. `inputs`: `NAME (ID), …`"""
+        return f"exhume {version} import, part {part}/{parts}: {inputs}"
 
 
 @dataclass(frozen=True, slots=True)

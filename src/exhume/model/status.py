@@ -77,11 +77,20 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """Where a recording comes from that no recorder made."""
+
+    files: tuple[str, ...]
+    wall_ns: int
+    """When the last of it was imported."""
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """One recorder and its data directory."""
 
-    state: Literal["running", "stopped", "never"]
-    """`never`: there is no recording in this directory."""
+    state: Literal["running", "stopped", "never", "imported"]
+    """`never`: there is no recording in this directory; `imported`: it was made of files."""
     data_dir: str
     disk: Disk
     version: str = ""
@@ -104,3 +113,5 @@ class Status:
     """None where no recorder runs."""
     sources: tuple[SourceState, ...] = ()
     missing: tuple[Missing, ...] = ()
+    imported: Imported | None = None
+    """What the recording was made of, where that was files."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from shlex import quote
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def _loop(scene: Scene, one: Lifecycle, wall: I64, count: I64) -> Suspicion:
         victim=scene.symptom.victim,
         details={"starts": one.starts, "parent": one.detail},
         actions=Actions(
-            now=(f"see why it dies: journalctl -u {one.name}, or its own log",),
+            now=(f"see why it dies: journalctl -u {quote(one.name)}, or its own log",),
             for_good=(f"repair {one.name}, or remove it from the image",),
             undo=(f"start {one.name} again",),
             verify=("exhume units --last 1h: it is no loop any more",),

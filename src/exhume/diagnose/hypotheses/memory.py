@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 
 import numpy as np
 
@@ -228,7 +229,7 @@ def cgroup_limit(scene: Scene) -> Iterator[Suspicion]:
             claim,
             {"function": function, "share": round(share, 3)},
             pressed[0].window,
-            f"exhume top {span} --cgroup {own[0]}",
+            f"exhume top {span} --cgroup {quote(own[0])}",
         ),
         Proof(
             "pressure",

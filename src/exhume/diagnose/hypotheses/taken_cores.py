@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from shlex import quote
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def throttling(scene: Scene) -> Iterator[Suspicion]:
                     {"core_seconds": round(core_ns / 1e9, 2)},
                     proofs[0].window,
                     f"exhume top --from {proofs[0].window.start_ns / 1e9:.0f} --to "
-                    f"{proofs[0].window.end_ns / 1e9:.0f} --cgroup {cgroup}",
+                    f"{proofs[0].window.end_ns / 1e9:.0f} --cgroup {quote(cgroup)}",
                 )
             )
         culprit = replace(party(scene.seen, eater) if eater else Party(), cgroup=cgroup)
@@ -62,7 +63,9 @@ def throttling(scene: Scene) -> Iterator[Suspicion]:
                 now=(f"raise the CPU limit of {cgroup} (cpu.cfs_quota_us, cpu.max, or the pod's)",),
                 for_good=("set the limit to what its threads need at once, or use shares alone",),
                 undo=("set the limit back",),
-                verify=(f"exhume series cgroup.cpu_throttled_ns --instance '{cgroup}' --last 10m",),
+                verify=(
+                    f"exhume series cgroup.cpu_throttled_ns --instance {quote(cgroup)} --last 10m",
+                ),
             ),
         )
 
@@ -82,7 +85,7 @@ def steal(scene: Scene) -> Iterator[Suspicion]:
     load = scene.seen.load
     if load is None or scene.core is None or scene.core not in load.cores:
         return
-    column = load.mode("steal")[:, load.cores.index(scene.core)]
+    column = load.mode("steal")[:, load.cores.index(scene.core)].astype(np.float64)
     amount = mean_of(Intervals(load.start_ns, load.end_ns, column))
     taken = [value for s in scene.stalls if np.isfinite(value := amount(s.window))]
     if not taken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 import numpy as np
 
@@ -233,10 +234,11 @@ def _seconds_per_zombie(scene: Scene, holder: Holder) -> float:
 def _actions(culprit: Party) -> Actions:
     name = culprit.name
     if culprit.unit:
-        stop, undo = f"systemctl stop {culprit.unit}", f"systemctl enable --now {culprit.unit}"
-        good = f"systemctl disable {culprit.unit} in the image, or repair what makes it die"
+        unit = quote(culprit.unit)
+        stop, undo = f"systemctl stop {unit}", f"systemctl enable --now {unit}"
+        good = f"systemctl disable {unit} in the image, or repair what makes it die"
     elif culprit.container:
-        stop = f"docker stop {culprit.container} (and whatever starts it again)"
+        stop = f"docker stop {quote(culprit.container)} (and whatever starts it again)"
         undo = f"start {culprit.container} again"
         good = f"repair or remove whatever runs {culprit.container}"
     else:
