@@ -15,15 +15,24 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
 UV     ?= $(BIN)/uv
 
-NATIVE    := $(wildcard src/exhume/perf/*.c src/exhume/perf/*.h)
+NATIVE    := $(wildcard src/exhume/*/*.c src/exhume/*/*.h)
 RUN_STAMP := $(VENV)/.run-ready
 DEV_STAMP := $(VENV)/.dev-ready
+
+# The page: TypeScript in ui/, built into the package. Without Node.js everything else still works.
+NPM        ?= npm
+NODE_STAMP := ui/node_modules/.ready
+PAGE       := src/exhume/web/static/index.html
+PAGE_FROM  := $(shell find ui/src ui/public ui/index.html ui/vite.config.ts ui/tsconfig.json -type f 2>/dev/null)
+
+# Programs that read what exhume exports (speedscope, the Firefox Profiler), for tests/export.
+READERS := tests/export/node
 
 # The folders that hold Python now: mypy refuses one without any.
 PY_DIRS := $(foreach d,src tests bench lab,$(if $(shell find $d -name '*.py' -print -quit 2>/dev/null),$d))
 
 # Everything `make check` does, in this order. To add a check, write its target and name it here.
-CHECKS := check-lint check-format check-types check-generated check-imports
+CHECKS := check-lint check-format check-types check-generated check-imports check-page
 
 # A bench is a module of bench/ whose name has no leading underscore; it runs as python -m bench.NAME.
 BENCHES ?= $(filter-out _%,$(basename $(notdir $(wildcard bench/*.py))))
@@ -41,13 +50,19 @@ run: setup ## record this node and say where to look (exhume up); ARGS="--hz 49"
 	@exec $(BIN)/exhume up $(ARGS)
 
 .PHONY: setup
-setup: $(RUN_STAMP) ## .venv with exhume inside; quick when nothing changed
+setup: $(RUN_STAMP) page ## .venv with exhume inside, and the page; quick when nothing changed
 	@:
+
+.PHONY: page
+page: ## build only the page (needs Node.js 20.19 or newer)
+	@if $(have-node); then $(MAKE) $(PAGE); else \
+	  echo "setup: the page is not built: Node.js 20.19 or newer and npm are not here (https://nodejs.org)"; \
+	  echo "setup: everything in the terminal and the HTTP API work without; later: make page"; fi
 
 ##@ Develop
 
 .PHONY: setup-dev
-setup-dev: $(DEV_STAMP) ## setup, and what check, test and bench need
+setup-dev: $(DEV_STAMP) page ## setup, and what check, test and bench need
 	@:
 
 .PHONY: check
@@ -55,7 +70,12 @@ check: $(CHECKS) ## lint, format, types, generated files, import directions
 
 .PHONY: test
 test: setup-dev check ## check, then every test; ARGS="-k store" chooses
+	@if $(have-node); then $(MAKE) test-page; fi
 	$(BIN)/pytest $(ARGS)
+
+.PHONY: test-page
+test-page: $(NODE_STAMP)
+	cd ui && $(NPM) test --silent
 
 .PHONY: soak
 soak: setup-dev ## the tests marked soak, repeated for long
@@ -72,7 +92,7 @@ format: setup-dev ## rewrite the sources as check-lint and check-format want the
 	$(BIN)/ruff format $(PY_DIRS)
 
 .PHONY: generate
-generate: setup-dev ## write anew what is made from the code: docs/commands.md, fields.md, schema/
+generate: setup-dev ## write anew what is made from the code: docs/commands.md, fields.md, schema/, openapi.json, ui/src/api.ts
 	@for module in $(GENERATORS); do $(BIN)/python -m $$module; done
 
 .PHONY: lock
@@ -84,7 +104,8 @@ lock: setup-dev ## renew both lock files from pyproject.toml; ARGS=--upgrade tak
 clean: ## remove .venv, caches and everything built
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests bench lab -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
-	rm -f src/exhume/perf/_native*.so
+	rm -f src/exhume/*/_*.so
+	rm -rf ui/node_modules src/exhume/web/static
 
 # --- the single checks -----------------------------------------------------------------------
 
@@ -99,12 +120,32 @@ check-types: setup-dev
 	$(BIN)/mypy $(PY_DIRS)
 
 # Docs and schemas that are made from the code; the same modules without --check write them anew.
-GENERATORS := exhume.cli.schemas exhume.cli.reference exhume.cli.fields_doc
+GENERATORS := exhume.cli.schemas exhume.cli.reference exhume.cli.fields_doc exhume.cli.metrics_doc exhume.cli.api
 check-generated: setup-dev
 	@for module in $(GENERATORS); do $(BIN)/python -m $$module --check; done
 
 check-imports: setup-dev
 	$(BIN)/pytest -q tests/test_architecture.py
+
+.PHONY: check-page
+check-page:
+	@if $(have-node); then $(MAKE) $(NODE_STAMP) && cd ui && $(NPM) run --silent types && $(NPM) run --silent lint; \
+	  else echo "check-page: skipped, Node.js 20.19 or newer is not here"; fi
+
+# --- how the page comes about ----------------------------------------------------------------
+
+have-node = command -v $(NPM) >/dev/null && node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null
+
+# Not `npm ci`: it fails where a mirror lacks builds of a compiler for systems that are not ours.
+$(NODE_STAMP): ui/package.json ui/package-lock.json
+	@echo "setup: installing what the page is built with"
+	@cd ui && $(NPM) install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(PAGE): $(NODE_STAMP) $(PAGE_FROM)
+	@echo "setup: building the page"
+	@cd ui && $(NPM) run --silent build -- --logLevel warn
+	@touch $@
 
 # --- how .venv comes about -------------------------------------------------------------------
 
@@ -117,10 +158,12 @@ $(RUN_STAMP): requirements.lock pyproject.toml apt-packages.txt $(NATIVE)
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(DEV_STAMP): requirements-dev.lock $(RUN_STAMP)
+$(DEV_STAMP): requirements-dev.lock $(READERS)/package-lock.json $(RUN_STAMP)
 	@$(call need-apt,test)
 	@echo "setup: installing what the tests need"
 	@$(PIP) install --require-hashes --only-binary :all: -r requirements-dev.lock
+	@if command -v npm >/dev/null; then npm --prefix $(READERS) ci --silent; \
+	  else echo "setup: no npm here: exports are not tried with the programs that read them"; fi
 	@touch $@
 
 define need-python
@@ -141,9 +184,16 @@ missing=; for package in $$wanted; do \
 if [ -z "$$missing" ]; then :; \
 elif [ "$$(id -u)" = 0 ]; then \
   echo "setup: apt-get install$$missing"; export DEBIAN_FRONTEND=noninteractive; \
+  $(no-services); \
   apt-get -qq update && apt-get -qq install -y --no-install-recommends $$missing >/dev/null; \
 else \
   echo "setup: missing system packages; as root run:  apt-get install$$missing" >&2; exit 1; fi
+endef
+
+# Some packages are services. The tests start what they need by themselves, so none is started now.
+define no-services
+policy=/usr/sbin/policy-rc.d; if [ ! -e $$policy ]; then trap "rm -f $$policy" EXIT; \
+  printf '#!/bin/sh\nexit 101\n' > $$policy; chmod 755 $$policy; fi
 endef
 
 # $(call compile-lock,FILE,OPTIONS): one file for every supported Python on x86_64 and aarch64, with

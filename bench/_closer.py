@@ -37,7 +37,7 @@ def make(directory: Path, cores: int, stacks: int, seconds: float) -> None:
 def close(directory: Path) -> dict[str, float]:
     """Samples come from files piece by piece: what lies in memory is the closer's own."""
     from exhume.store.minutes import write_minutes
-    from exhume.store.writer import write_segment
+    from exhume.store.writer import Apart, write_summed_up
 
     with open(directory / "rest", "rb") as file:
         data = pickle.load(file)
@@ -50,8 +50,8 @@ def close(directory: Path) -> dict[str, float]:
     root = directory / "root"
     shutil.rmtree(root, ignore_errors=True)
     began = time.process_time()
-    write_segment(root, data, pieces)
-    write_minutes(root, data)
+    _, summed_up = write_summed_up(root, data, Apart(pieces))
+    write_minutes(root, data, summed_up)
     return {
         "samples": count,
         "cpu_seconds": time.process_time() - began,

@@ -1,12 +1,12 @@
 """What recording costs on a crowded node: 20,000 live cgroups, 50,000 zombies, 2,000 processes.
 
-    python -m bench.evidence [--quick] [--json]
+    python -m bench.evidence [--quick] [--rounds N] [--json]
 
 Each crowd has its turn with a recorder of its own, and so has the plain machine, in another order
 each round. A turn is a start-up and a steady window of a minute: long enough for the walk over the
-cgroups, which comes once a minute. CPU is what the kernel charged to a cgroup of our own, children
-included. Nothing passes or fails here. Needs root; it takes away what it made, also when it is
-interrupted.
+cgroups, which comes once a minute. One round takes some six minutes. CPU is what the kernel charged
+to a cgroup of our own, children included. Nothing passes or fails here. Needs root; it takes away
+what it made, also when it is interrupted.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench._overhead_watch import Groups
 from bench.machine import describe
-from bench.overhead import Groups
 from bench.workloads import die_with_parent
 from exhume.host import Host
 from exhume.record.report import STATUS_FILE
@@ -56,7 +56,7 @@ class Plan:
     steady_seconds: float
 
 
-FULL = Plan(2, 12, 60)
+FULL = Plan(1, 12, 60)
 QUICK = Plan(1, 8, 22)
 
 
@@ -236,12 +236,14 @@ def show(turns: list[Turn]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.evidence", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="one round of short turns")
+    parser.add_argument("--rounds", type=int, help="more of them give a spread")
     parser.add_argument("--json", action="store_true", help="every turn's figures")
     args = parser.parse_args()
     if os.geteuid() != 0:
         print("bench.evidence needs root", file=sys.stderr)
         return 77
     plan = QUICK if args.quick else FULL
+    plan = replace(plan, rounds=args.rounds or plan.rounds)
     # So that the crowds are taken away whoever ends us.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     turns: list[Turn] = []

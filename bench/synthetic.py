@@ -139,7 +139,8 @@ def _samples(
             keep |= inside
             thread[inside] = node.threads.comm.index(HOT_PROCESS)
             stack[inside] = node.forest.hot_node
-        idle[core] = np.bincount((time[~keep] - start_ns) // SECOND, minlength=idle.shape[1])
+        seconds = idle.shape[1]  # the last sample of a core may fall a moment behind the end
+        idle[core] = np.bincount((time[~keep] - start_ns) // SECOND, minlength=seconds)[:seconds]
         parts.append(
             Samples(
                 time[keep],

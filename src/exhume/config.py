@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from exhume.errors import EXIT_USAGE, ExhumeError
 
 SYSTEM_DATA_DIR = Path("/var/lib/exhume")
 
@@ -19,3 +21,27 @@ def default_data_dir(environ: Mapping[str, str] | None = None, uid: int | None =
     home = Path(environ.get("HOME") or "~").expanduser()
     base = Path(state) if state.startswith("/") else home / ".local" / "state"
     return base / "exhume"
+
+
+def labels_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """The node's labels for its metrics: EXHUME_LABELS=zone=a,pool=gpu."""
+    given = environ.get("EXHUME_LABELS", "")
+    return parse_labels(part.strip() for part in given.split(",") if part.strip())
+
+
+def parse_labels(given: Iterable[str]) -> dict[str, str]:
+    """`zone=a` and the like."""
+    labels: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise ExhumeError(
+                f"{text[:60]!r} is not a label",
+                todo="write --label zone=a, or EXHUME_LABELS=zone=a,pool=gpu",
+                exit_code=EXIT_USAGE,
+            )
+        if labels.setdefault(name, value) != value:
+            raise ExhumeError(
+                f"the label {name[:40]!r} is given twice", todo="give it once", exit_code=EXIT_USAGE
+            )
+    return labels

@@ -17,6 +17,7 @@ from typing import Protocol
 # What the kernel answers when it does not offer a file, as opposed to the file being broken.
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.EOPNOTSUPP, errno.ESRCH}
 _CHUNK = 1 << 18
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC
 
 
 class Clock(Protocol):
@@ -51,13 +52,15 @@ class Host:
     dev: Path = Path("/dev")
     run: Path = Path("/run")
     clock: Clock = field(default_factory=SystemClock)
+    root: Path = Path("/")
+    """Where /etc, /usr and /var are."""
 
     def read_proc(self, name: str) -> str | None:
         """The text of a file in /proc; None where this kernel lacks it; OSError when broken."""
-        return read_text(self.proc / name)
+        return read_text(f"{self.proc}/{name}")
 
     def read_sys(self, name: str) -> str | None:
-        return read_text(self.sys / name)
+        return read_text(f"{self.sys}/{name}")
 
     def boot_id(self) -> str:
         return (self.read_proc("sys/kernel/random/boot_id") or "unknown").strip()
@@ -76,15 +79,36 @@ class Host:
         return self.dev / "kmsg"
 
 
-def read_text(path: Path) -> str | None:
+def read_text(path: str | Path) -> str | None:
     data = read_bytes(path)
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def read_bytes(path: Path) -> bytes | None:
+def read_line(path: str, most_bytes: int = 1024) -> bytes | None:
+    """A file that the kernel makes in one piece, surely no longer than that: one read is enough.
+
+    For what is read of many processes each second.
+    """
+    try:
+        fd = os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return None
+        raise
+    try:
+        return os.read(fd, most_bytes)
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return None
+        raise
+    finally:
+        os.close(fd)
+
+
+def read_bytes(path: str | Path) -> bytes | None:
     """Read a whole kernel file. Their st_size is 0, and a short read is not the end of the file."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, _FLAGS)
     except OSError as error:
         if error.errno in _ABSENT:
             return None

@@ -55,3 +55,9 @@ def test_ranges_name_every_core_once(cores: set[int]) -> None:
         low, _, high = part.partition("–")
         named += range(int(low), int(high or low) + 1)
     assert named == sorted(cores)
+
+
+def test_a_core_that_nobody_knows_is_a_question_mark() -> None:
+    assert figures.core_name(39) == "39"
+    assert figures.core_name(65_535) == "?"
+    assert figures.ranges([0, 1, 2, 65_534, 65_535]) == "0–2, 65534, ?"

@@ -62,7 +62,8 @@ def test_some_that_fail_are_1_and_none_that_works_is_65(
 @pytest.mark.parametrize(
     "words",
     [[], ["x", "--offset", "soon"], ["x", "--offset", "inf"], ["x", "--jobs", "0"],
-     ["x", "--symfs", "/nowhere/at/all"]],
+     ["x", "--symfs", "/nowhere/at/all"], ["x", "--zone", "Mars/Olympus"],
+     ["x", "--zone", "+99:00"], ["x", "--zone", "../../etc/passwd"]],
 )  # fmt: skip
 def test_what_makes_no_sense_is_a_usage_error(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -55,8 +55,8 @@ def test_a_reset_is_told(ask: Ask) -> None:
 
 def test_csv_has_a_line_for_each_value(ask: Ask) -> None:
     rows = list(csv.reader(io.StringIO(ask("series memcg.zombies --csv"))))
-    assert rows[0] == ["time", "instance", "value"]
-    assert rows[1] == ["2026-11-15T20:10:00.000Z", "", "60000"]
+    assert rows[0] == ["time", "epoch_seconds", "instance", "value"]
+    assert rows[1] == ["2026-11-15T20:10:00.000Z", "1794773400.000", "", "60000"]
     assert len(rows) == 21
     assert "exclude each other" in ask("series memcg.zombies --csv --json", expect=64)
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from exhume.cli.zombies import ask as answer_of
-from exhume.cli.zombies import missing
 from exhume.model.status import SourceState
+from exhume.store.queries.zombies import missing
+from exhume.store.queries.zombies import zombies as answer_of
 from exhume.store.recording import Recording
 from exhume.store.writer import write_segment
 from tests.cli.ask import Ask

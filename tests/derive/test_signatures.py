@@ -176,6 +176,42 @@ def test_ordinary_lines_mean_nothing(line: str) -> None:
     assert match(line) is None
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO  health checks ok=970 max_latency_ms=5",
+        "health checks: 970 passed, failed=0",
+        "health check timeout set to 5s",
+        "health check endpoint listens on :8080",
+        "request took 7.8s",
+        "timeout=30s retries=3",
+        "Started Amazon ECS agent.",
+        "agent.service: Deactivated successfully.",
+        "responding to 3 peers in 5s",
+        "exited the loop: all done",
+    ],
+)
+def test_ordinary_lines_of_programs_mean_nothing(line: str) -> None:
+    assert match(line, signatures.job_log()) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("ERROR health check timed out after 1.4s", 1.4),
+        ("Health check for backend-3 failed after 7800 ms: no answer", 7.8),
+        ("request timed out after 30 seconds", 30.0),
+        ("rpc timeout after 250.5ms", 0.2505),
+        ("worker-3 was unresponsive for 8.1 seconds", 8.1),
+        ("request timed out after 1.2.3s", "1.2.3"),
+    ],
+)
+def test_how_long_somebody_waited_comes_in_seconds(line: str, seconds: float | str) -> None:
+    found = match(line, signatures.job_log())
+    assert found is not None
+    assert found.fields["late_seconds"] == seconds
+
+
 HOSTILE = [
     "TX q 5 is paused for too long (threshold " + "9" * 5000 + "). Time since last napi 1 usec",
     "ena " * 5000 + "is paused for too long",

@@ -18,9 +18,11 @@ import pytest
 from exhume.model.window import Window
 from exhume.sampler.sampler import Sampler
 from exhume.store.queries import series
-from tests.evidence import cgroups, container, engine, network
-from tests.evidence.container import Container, booted_systemd
-from tests.evidence.engine import Agent, docker_engine, rm_and_run
+from lab import cgroups, docker, systemd
+from lab.dice import random_name
+from lab.docker import Agent, docker_engine, rm_and_run
+from lab.systemd import Machine, booted_systemd
+from tests.evidence import network
 from tests.evidence.kernel_log import Line, may_write, write_line
 from tests.evidence.leaks import Killed, Leak, kill_for_memory, leaking
 from tests.evidence.loops import Loop, build, compile_program, crash_loop
@@ -46,7 +48,7 @@ class Story:
     leak: Leak
     loop: Loop
     traffic: Traffic | None
-    container: Container | None
+    container: Machine | None
     agent: Agent | None
     lines: list[Line]
     killed: Killed
@@ -81,18 +83,22 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 def _play(folder: Path, short: Path) -> Story:
     run = short / "run"
     run.mkdir()
-    eater = compile_program(folder, cgroups.random_name("xe"))
+    eater = compile_program(folder, random_name("xe"))
     with ExitStack() as stack:
-        machine = docker = None
-        if not container.missing.args[0]:
-            machine = stack.enter_context(booted_systemd(folder / "units"))
-        if not engine.missing.args[0]:
-            docker = stack.enter_context(docker_engine(short / "docker"))
+        machine = engine = None
+        if not systemd.why_not():
+            unit = random_name("xh-unit-") + ".service"
+            machine = stack.enter_context(
+                booted_systemd(folder / "units", unit, random_name("xh-machine-"))
+            )
+        if not docker.why_not():
+            image = random_name("xh-image-") + ":1"
+            engine = stack.enter_context(docker_engine(short / "docker", image))
         if machine is not None:
             (run / "systemd").symlink_to(machine.run / "systemd")
             (run / "dbus").symlink_to(machine.run / "dbus")
-        if docker is not None:
-            (run / "docker.sock").symlink_to(docker.socket)
+        if engine is not None:
+            (run / "docker.sock").symlink_to(engine.socket)
         trusting = stack.enter_context(
             _recorder(folder / "trusting", run, "--trust-user-kmsg"),
         )
@@ -104,7 +110,9 @@ def _play(folder: Path, short: Path) -> Story:
         leak = stack.enter_context(leaking(folder, ZOMBIES, BURST, pause))
         with ExitStack() as loops:
             loop = loops.enter_context(crash_loop(folder))
-            agent = loops.enter_context(rm_and_run(docker)) if docker is not None else None
+            agent = None
+            if engine is not None:
+                agent = loops.enter_context(rm_and_run(engine, random_name("xh-agent-")))
             core = max(os.sched_getaffinity(0))
             traffic = network.send(core) if shutil.which("ip") else None
             lines = [write_line(trusting, queue) for queue in (5, 6, 7)] if may_write() else []
@@ -124,7 +132,7 @@ def _play(folder: Path, short: Path) -> Story:
 def _recorder(data: Path, run: Path, *options: str) -> Iterator[Node]:
     """Sees `run` as /run: systemd and Docker are where it looks for them, but they are ours."""
     prefix = ["unshare", "--mount", "sh", "-c", f'mount --bind {run} /run && exec "$@"', "sh"]
-    command = [sys.executable, "-m", "tests.evidence.recorder", "record", "--segment", SEGMENT]
+    command = [sys.executable, "-m", "lab.recorder", "record", "--segment", SEGMENT]
     node = Node(data, command=(*command, *options, "--data"), prefix=prefix)
     try:
         node.start()

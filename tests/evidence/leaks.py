@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.evidence.cgroups import own_groups, random_name
+from lab.cgroups import own_groups
+from lab.dice import random_name
 from tests.kernel.node import wait_for
 
 PAGE = 4096

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.evidence.cgroups import random_name
+from lab.dice import random_name
 
 LIFE_SECONDS = 0.4
 PAUSE_SECONDS = 0.9

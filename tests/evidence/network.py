@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tests.evidence.cgroups import random_name
+from lab.dice import random_name
 
 PACKETS = 12_000
 SECONDS = 2.5

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from exhume.errors import ParseError
 from exhume.ingest import assemble_perf
-from exhume.ingest.piece import NO_CORE, ROW, ClockKind, Piece, Rows
+from exhume.ingest.piece import ROW, ClockKind, Piece, Rows
 from exhume.ingest.streams import Source
+from exhume.model.sample import NO_CORE
 from tests.ingest import made
 from tests.ingest.made import IDLE, KALLSYMS, TEXT
 from tests.perf import datafile_encoder as encoder

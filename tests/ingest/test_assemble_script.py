@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from exhume.ingest import assemble_script
-from exhume.ingest.piece import NO_CORE, ClockKind, Piece
+from exhume.ingest.piece import ClockKind, Piece
 from exhume.ingest.streams import Source
+from exhume.model.sample import NO_CORE
 from tests.ingest import made
 from tests.ingest.test_assemble_perf import named, rows_of
 

@@ -77,7 +77,9 @@ def test_only_what_lies_in_the_stretch_is_taken() -> None:
     assert joined(list(found.pieces()))[0] == [140]
     assert [event.subject for event in found.data.events] == ["late"]
     assert found.data.events[0].time_ns == 160
-    assert [b.tick_ns.tolist() for b in found.data.blocks] == [[150]]
+    # Of a counter the reading before too, to count from.
+    assert [b.tick_ns.tolist() for b in found.data.blocks] == [[101, 150]]
+    assert found.data.start_ns == 140
     assert merge([one], 5000, 6000, ORIGIN) is None
 
 

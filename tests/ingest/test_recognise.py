@@ -35,7 +35,7 @@ FTRACE = "          <idle>-0     [001] d..2  1234.567890: sched_switch: prev_com
         (b"hello world\n", None),
         (b"{}\n", None),
         (MPSTAT.encode(), None),
-        (SYSLOG.encode(), None),
+        (SYSLOG.encode(), "system log"),
         (FTRACE.encode(), None),
         (bytes(5000), None),
     ],

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from exhume.ingest.piece import NO_CORE
 from exhume.ingest.rows import RowWriter, Sketch, cores_of, likeness, usual_rate_hz
 from exhume.model.arrays import I64
+from exhume.model.sample import NO_CORE
 
 NS = 1_000_000_000
 

@@ -354,10 +354,11 @@ def test_flipped_bits_never_harm(shape: Shape, samples: list[Sample], data: st.D
     check_walk(walk, buffer)
 
 
-# native.c itself is included, so that its structs need not be told twice. Every buffer has exactly
+# The sources are included, so that their structs need not be told twice. Every buffer has exactly
 # the size that the callers give it: one byte more, read or written, and the sanitizer ends it.
 DRIVER = r"""
 #include "native.c"
+#include "joins.c"
 #include <stdio.h>
 #define ROOM(n) malloc((n) ? (n) : 1)
 int main(void) {
@@ -404,16 +405,26 @@ int main(void) {
         free(buf);
         if (++walks % 97 == 0) xh_stacks_reset(stacks);
     }
-    uint64_t n = xh_tree_count(tree);
-    uint32_t *parent = ROOM(4 * n);
-    uint64_t *address = ROOM(8 * n);
-    int32_t *space = ROOM(4 * n);
-    uint16_t *depth = ROOM(2 * n);
-    uint8_t *kind = ROOM(n);
-    xh_tree_copy(tree, parent, address, space, depth, kind);
-    for (uint64_t i = 1; i < n; i++)
-        if (parent[i] >= i || depth[i] != depth[parent[i]] + 1) return 8;
-    free(parent), free(address), free(space), free(depth), free(kind);
+    uint32_t n = xh_tree_count(tree), top[1] = {0};
+    const xh_node *nodes = xh_tree_nodes(tree);
+    for (uint32_t i = 1; i < n; i++)
+        if (nodes[i].parent >= i || nodes[i].depth != nodes[nodes[i].parent].depth + 1) return 8;
+    uint32_t *place = ROOM(4 * n), *first = ROOM(4 * n), *node = ROOM(4 * n);
+    uint32_t *process = calloc(n, 4);
+    uint32_t places = xh_tree_places(tree, place, first);
+    if (places > n) return 9;
+    uint32_t *frame = ROOM(4 * places), *ends = ROOM(4 * n);
+    int8_t *mode = ROOM(places);
+    uint8_t *nameless = ROOM(places), *modes = ROOM(n);
+    for (uint32_t i = 0; i < places; i++)
+        frame[i] = i % 7, mode[i] = i % 5 - 1, nameless[i] = i % 3 == 0;
+    for (uint32_t i = 0; i < n; i++) node[i] = i;
+    xh_named named = {frame, mode, nameless};
+    if (!xh_tree_join(tree, place, &named, names, top, process, node, n, ends, modes)) return 10;
+    for (uint32_t i = 0; i < n; i++)
+        if (ends[i] >= xh_tree_count(names) || modes[i] > 3) return 11;
+    free(place), free(first), free(process), free(node), free(frame), free(ends);
+    free(mode), free(nameless), free(modes);
     xh_tree_free(tree), xh_tree_free(names), xh_stacks_free(stacks);
     printf("%llu\n", (unsigned long long)walks);
     return 0;

@@ -137,7 +137,53 @@ def test_files_mapped_now_do_not_wait_for_those_of_the_whole_node(
     )
     new = path_of(work.folder, "ab" * 20)
     while not new.exists() and time.monotonic() < deadline:
-        work.background.poll(0)
+        work.background.poll(2 * SECOND)
         time.sleep(0.01)
     assert new.exists()
     assert "older symbols" in work.background._asides
+
+
+def test_one_child_at_a_time_and_none_beside_the_closer(work: Work) -> None:
+    """Each has the memory of a recorder again."""
+    others = ["closer"]
+    work.background.is_crowded = lambda: bool(others)
+    work.background.look_around(0)
+    work.background.poll(SECOND)
+    assert not work.background._asides
+    assert not work.background.is_quiet
+    others.clear()
+    seen: set[str] = set()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        work.background.poll(2 * SECOND)
+        if work.background.is_quiet:
+            break
+        assert len(work.background._asides) <= 1
+        seen.update(work.background._asides)
+        time.sleep(0.005)
+    assert {"scan", "kernel"} <= seen
+
+
+def test_a_closer_that_takes_for_ever_does_not_keep_the_scan_from_being_done(work: Work) -> None:
+    work.background.is_crowded = lambda: True
+    work.background.scan(0)
+    work.background.poll(background.LONG_NS - 1)
+    assert not work.background._asides
+    work.background.poll(background.LONG_NS)
+    assert list(work.background._asides) == ["scan"]
+
+
+def test_what_is_urgent_waits_neither_for_the_closer_nor_long_for_others(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "run_scan", lambda *_: time.sleep(60))
+    monkeypatch.setattr(captures, "run_batch", lambda *_: b"[]")
+    identity = FileIdentity("/new", b"\xab" * 20, (0, 0, 0, 0))
+    drained = replace(drained_of(), mappings=mapped(33), files=((77, 33, identity),))
+    work.background.scan(0)
+    work.background.is_crowded = lambda: True
+    work.background.learn_files(drained)
+    work.background.poll(background.SHORT_NS - 1)
+    assert list(work.background._asides) == ["scan"]
+    work.background.poll(background.SHORT_NS)
+    assert list(work.background._asides) == ["scan", "symbols"]

@@ -13,9 +13,9 @@ import pytest
 from exhume.errors import ExhumeError
 from exhume.host import Host
 from exhume.record import close
-from exhume.record.close import DAMAGED, DAMAGED_KEPT, close_heads, drop_damaged
+from exhume.record.close import DAMAGED_KEPT, close_heads, drop_damaged
 from exhume.store.assemble import Assembled, assemble_aside
-from exhume.store.headlog import HeadFile
+from exhume.store.headlog import DAMAGED, HeadFile, is_older
 from exhume.store.heads import read_heads
 from exhume.store.layout import heads_path, segment_name, segments_path
 from exhume.store.minutes import minute_files
@@ -80,17 +80,46 @@ def test_what_is_older_is_told_by_the_machines_own_clock_not_by_the_wall() -> No
         return f"{name}.head"
 
     live = log(0, "aaaa", 5_000)
-    assert close._is_older(log(3_600, "aaaa", 4_000), live)  # the clock was set back since
-    assert not close._is_older(log(-3_600, "aaaa", 6_000), live)
-    assert not close._is_older(live, live)
-    assert close._is_older(log(-3_600, "bbbb", 9_000), live)  # of another boot
-    assert close._is_older("nonsense.head", live)
-    assert close._is_older(live, "")
+    assert is_older(log(3_600, "aaaa", 4_000), live)  # the clock was set back since
+    assert not is_older(log(-3_600, "aaaa", 6_000), live)
+    assert not is_older(live, live)
+    assert is_older(log(-3_600, "bbbb", 9_000), live)  # of another boot
+    assert is_older("nonsense.head", live)
+    assert is_older(live, "")
 
 
 def test_at_the_next_start_all_are_closed(data: Path) -> None:
     assert close_heads(data, "", Host()) == []
     assert logs(data) == []
+    assert len(segments(data)) == 3
+
+
+def test_the_log_that_hung_comes_after_the_others(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, live = logs(data)
+    came: list[str] = []
+
+    def note(head: HeadFile, symbols: SymbolStore, folder: Path) -> Assembled:
+        came.append(head.path.name)
+        return assemble_aside(head, symbols, folder)
+
+    monkeypatch.setattr(close, "assemble_aside", note)
+    close_heads(data, live, Host(), last=first)
+    assert came == [second, first]
+
+
+def test_the_closer_writes_without_what_only_readers_need(data: Path) -> None:
+    """Arrow takes as much memory as all the rest of the closer."""
+    code = (
+        "import sys; from pathlib import Path; from exhume.host import Host\n"
+        "from exhume.record.close import close_heads\n"
+        f"assert close_heads(Path({str(data)!r}), '', Host()) == []\n"
+        "print(*(name for name in sys.modules if '.' not in name))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "numpy" in run.stdout.split()
+    assert not set(run.stdout.split()) & {"pyarrow", "rich", "duckdb", "pandas"}
     assert len(segments(data)) == 3
 
 

@@ -261,10 +261,19 @@ def meminfo(machine: Machine) -> str:
 
 
 def process_stat(
-    pid: int, comm: str, state: str, core: int, flags: int, user: int, system: int, start: int
+    pid: int,
+    comm: str,
+    state: str,
+    core: int,
+    flags: int,
+    user: int,
+    system: int,
+    start: int,
+    real_time: tuple[int, int] = (0, 0),
 ) -> str:
+    """`real_time`: priority and policy."""
     columns = [state, 2, 0, 0, 0, -1, flags, 11, 0, 12, 0, user, system, 0, 0, 20, 0, 4, 0, start]
-    columns += [0] * 16 + [core] + [0] * 13
+    columns += [0] * 16 + [core, *real_time] + [0] * 11
     return f"{pid} ({comm}) " + " ".join(map(str, columns)) + "\n"
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from exhume.model.answers import MAP_MODES
 from exhume.store import tables
+from exhume.store.column_types import ColumnType
 from exhume.store.layout import FORMAT_VERSION, TICK_NS
 from exhume.store.minute_tables import TABLES
-from exhume.store.parquet import ColumnType
 from exhume.store.rollups import MAX_FRAMES_A_MINUTE, MIN_FRAME_MS
 from exhume.store.writer import PIECE_ROWS
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import jsonschema
 import pytest
 from starlette.testclient import TestClient
 
 from bench.synthetic import make_node, make_segment
+from exhume.export import FORMATS
+from exhume.model.jsonable import Json
+from exhume.model.schema import schema_in
 from exhume.store.writer import write_segment
-from exhume.web.app import QUESTIONS, make_app
+from exhume.web.app import make_app
+from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import is_loopback
 
-PATHS = [path for path, _, _ in QUESTIONS]
+PATHS = [question.path for question in QUESTIONS]
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +32,29 @@ def client(data: Path, *, host: str = "127.0.0.1", token: str | None = None) -> 
     return TestClient(make_app(data, token=token), base_url=f"http://{host}:7471")
 
 
-def test_the_index_lists_every_question(data: Path) -> None:
-    assert set(client(data).get("/").json()["questions"]) == set(PATHS)
+def needed(question: Question, middle: float) -> dict[str, str]:
+    """The parameters without which there is no answer."""
+    known = {"at": str(middle), "core": "0"}
+    names = {parameter.name for parameter in question.parameters if parameter.required}
+    return known if "at" in names else {}
 
 
-def test_every_question_has_an_answer_about_all_that_is_recorded(data: Path) -> None:
+def test_every_question_has_an_answer_about_all_that_is_recorded_as_described(data: Path) -> None:
     asker = client(data)
     (span,) = asker.get("/api/spans").json()
     middle = (span["window"]["start"] + span["window"]["end"]) / 2
-    for path in PATHS:
-        answer = asker.get(path.replace("{field}", "cpu.system"), params={"core": 0, "at": middle})
+    for question in QUESTIONS:
+        path = question.path.replace("{field}", "cpu.system")
+        answer = asker.get(path, params=needed(question, middle))
         assert answer.status_code == 200, (path, answer.text)
-        assert answer.json() is not None, path
+        definitions: dict[str, Json] = {}
+        schema = schema_in(question.kind, definitions)
+        jsonschema.validate(answer.json(), {**schema, "$defs": definitions})
+
+
+def test_the_server_says_how_long_it_took(data: Path) -> None:
+    timing = client(data).get("/api/recording").headers["server-timing"]
+    assert timing.startswith("answer;dur=")
 
 
 def test_a_window_and_a_filter_narrow_the_answer(data: Path) -> None:
@@ -61,15 +78,26 @@ def test_a_window_and_a_filter_narrow_the_answer(data: Path) -> None:
         ("/api/flame", {"mode": "../../etc/passwd"}),
         ("/api/top", {"core": "1; drop table"}),
         ("/api/top", {"pid": "١٢"}),
+        ("/api/top", {"pid": "--1"}),
+        ("/api/top", {"comn": "kubelet"}),
+        ("/api/cores", {"show": "everything"}),
+        ("/api/flame", {"shape": "round"}),
+        ("/api/diff", {"base": "window", "base_start": "5", "base_end": "4"}),
+        ("/api/sub-second", {"start": "0"}),
+        ("/api/gauge/no.such.field", {}),
+        ("/api/gauge/..%2f..%2fetc%2fpasswd", {}),
+        ("/api/series/no.such.field", {}),
         ("/api/who", {"core": "0"}),
+        ("/api/who", {"at": "5"}),
     ],
 )
 def test_a_wrong_parameter_is_named_and_nothing_breaks(
     path: str, params: dict[str, str], data: Path
 ) -> None:
     answer = client(data).get(path, params=params)
-    assert answer.status_code == 400
-    assert "the parameter" in answer.json()["error"]
+    assert answer.status_code in (400, 404)
+    if answer.status_code == 400:
+        assert any(word in answer.json()["error"] for word in ("the parameter", "field", "map"))
 
 
 def test_no_recording_says_what_to_do(tmp_path: Path) -> None:
@@ -101,10 +129,69 @@ def test_a_token_is_asked_for_where_one_is_set(data: Path) -> None:
     assert asker.get("/api/spans", headers=right).status_code == 200
 
 
-def test_answers_carry_the_headers_that_keep_a_browser_in_bounds(data: Path) -> None:
-    headers = client(data).get("/").headers
-    assert "default-src 'self'" in headers["content-security-policy"]
-    assert headers["x-content-type-options"] == "nosniff"
+def test_the_page_itself_needs_no_token_because_it_holds_nothing(data: Path) -> None:
+    assert client(data, host="node-17", token="s3cret").get("/").status_code == 200
+
+
+def test_every_answer_carries_the_headers_that_keep_a_browser_in_bounds(data: Path) -> None:
+    wrong = client(data, host="evil.example")
+    asker = client(data)
+    for answer in (asker.get("/"), asker.get("/api/spans"), asker.get("/none"), wrong.get("/")):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "require-trusted-types-for 'script'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_an_answer_from_closed_segments_is_not_made_twice(data: Path) -> None:
+    asker = client(data)
+    (span,) = asker.get("/api/spans").json()
+    window = {"start": span["window"]["start"] + 1, "end": span["window"]["start"] + 9}
+    first = asker.get("/api/flame", params=window)
+    again = asker.get("/api/flame", params=window, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    other = asker.get(
+        "/api/flame",
+        params={**window, "core": 1},
+        headers={"If-None-Match": first.headers["etag"]},
+    )
+    assert other.status_code == 200
+
+
+def test_what_reaches_beyond_the_recording_is_asked_anew_each_time(data: Path) -> None:
+    asker = client(data)
+    (span,) = asker.get("/api/spans").json()
+    window = {"start": span["window"]["start"], "end": span["window"]["end"] + 60}
+    answer = asker.get("/api/cores", params={**window, "columns": 10})
+    assert "etag" not in answer.headers
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_selection_is_exported_in_every_format(name: str, data: Path) -> None:
+    asker = client(data)
+    (span,) = asker.get("/api/spans").json()
+    window = {"start": span["window"]["start"], "end": span["window"]["start"] + 2, "core": 1}
+    answer = asker.get(f"/api/export/{name}", params=window)
+    assert (answer.status_code, len(answer.content) > 50) == (200, True)
+    attached = answer.headers["content-disposition"]
+    assert re.fullmatch(r'attachment; filename="[\w.-]+"', attached)
+    assert attached.endswith(f'{FORMATS[name].suffix}"')
+
+
+def test_an_export_that_can_not_be_is_refused_by_name(data: Path) -> None:
+    assert "no format" in client(data).get("/api/export/exe").json()["error"]
+    wrong = client(data).get("/api/export/folded", params={"file": "/etc/passwd"})
+    assert (wrong.status_code, "'file'" in wrong.json()["error"]) == (400, True)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/..%2f..%2fpyproject.toml", "/assets/../index.html", "/assets/..%2fapp.py", "/static/"],
+)
+def test_no_path_reaches_the_file_system(path: str, data: Path) -> None:
+    assert client(data).get(path).status_code == 404
 
 
 @pytest.mark.parametrize(

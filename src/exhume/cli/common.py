@@ -25,13 +25,13 @@ from exhume.cli.times import (
 from exhume.config import default_data_dir
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.host import SystemClock
-from exhume.model.answers import Filter, Span
 from exhume.model.jsonable import jsonable
 from exhume.model.window import Window
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from exhume.model.answers import Filter, Span
     from exhume.store.recording import Recording
 
 MODES = ("user", "system", "softirq", "irq")
@@ -138,6 +138,8 @@ def window_of(args: argparse.Namespace, view: Viewpoint) -> Window:
 
 
 def filter_of(args: argparse.Namespace) -> Filter:
+    from exhume.model.answers import Filter  # not for the recorder, which imports this module too
+
     return Filter(
         cores=parse_cores(args.core),
         comms=tuple(args.comm),

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from itertools import pairwise
 
+from exhume.model.sample import NO_CORE
+
 NS = 1_000_000_000
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -64,15 +66,20 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def core_name(core: int) -> str:
+    """`?` for samples that do not say on which."""
+    return "?" if core == NO_CORE else str(core)
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """`0–38, 40, 42–95`: cores, briefly."""
     runs: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
+        if runs and number == runs[-1][1] + 1 and number != NO_CORE:
             runs[-1] = (runs[-1][0], number)
         else:
             runs.append((number, number))
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+    return ", ".join(core_name(a) if a == b else f"{a}–{b}" for a, b in runs)
 
 
 def shortened(text: str, width: int) -> str:

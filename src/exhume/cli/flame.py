@@ -57,12 +57,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         common.print_json(answer)
         return 0
+    if args.folded:
+        from exhume.export import folded
+
+        sys.stdout.writelines(line + "\n" for line in folded.lines(answer))
+        return 0
     from exhume.cli.render import flame
 
-    if args.folded:
-        for line in flame.folded(answer):
-            sys.stdout.write(line + "\n")
-        return 0
     screen = common.console(args.width)
     look = common.look_of(screen)
     common.show(screen, flame.render(answer, view, look, min_percent=args.min_percent))

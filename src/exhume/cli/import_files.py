@@ -2,13 +2,19 @@
 
 Takes perf.data (of `perf record`, as a file or written by a pipe, compressed or not), the text of
 `perf script` (also gzip, xz, zstd), and beside them what gives names: a copy of /proc/kallsyms, and
-perf-PID.map files of JIT compilers. What a file is shows in what is in it, not in its name. Folders
-and patterns stand for the files in them; what is nothing of the kind there is passed over.
+perf-PID.map files of JIT compilers. Takes mpstat (-P ALL, text or JSON) and pidstat -u; copies of
+files of /proc (stat, softirqs, interrupts, schedstat, pressure, meminfo, vmstat, cgroups, loadavg,
+softnet_stat), counts of live cgroup directories and tables of `docker ps -a` and `systemctl`, with
+a line `### EPOCH …` above each, or one without; CSV with a column of times. What a file is shows in
+what is in it, not in its name. Folders and patterns stand for the files in them; what is nothing of
+the kind there is passed over.
 
 All files end up on one time axis. perf's times count from about boot; their wall time comes from
 clocks that were recorded (`perf record -k`), from marks of wall time and uptime in copies of /proc
 files, from the time in a file's name (perf-HOST-20250102-03-04-05-120s.data), or from --offset, and
-the summary says which. Samples of the idle loop itself are not kept, as in any recording.
+the summary says which. mpstat's times are local and taken as UTC, unless --zone tells, or the other
+files only fit another zone. Where copies of /proc/stat and mpstat tell of the same second, the
+copies count. Samples of the idle loop itself are not kept, as in any recording.
 
 An import that was interrupted goes on where it stopped when it is called again. Afterwards ask it
 with --data DIR.
@@ -25,12 +31,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import timedelta, timezone, tzinfo
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from exhume.cli import common
 from exhume.errors import EXIT_DATA
@@ -61,6 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--offset", metavar="S", help="seconds to add to perf's times for wall time since 1970"
     )
     parser.add_argument(
+        "--zone", metavar="Z",
+        help="of local times that do not say it, as mpstat's: +02:00, Europe/Berlin (default: "
+        "UTC, unless the other files only fit another one)",
+    )  # fmt: skip
+    parser.add_argument(
         "--symfs",
         type=Path,
         metavar="DIR",
@@ -88,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
         into=args.into,
         node=args.name,
         offset_ns=_nanoseconds(args.offset),
+        zone=_zone(args.zone),
         symfs=args.symfs,
         event=args.event,
         jobs=args.jobs,
@@ -123,6 +138,19 @@ def _nanoseconds(text: str | None) -> int | None:
             f"--offset {text} is no number of seconds", "as 1794773712.007"
         ) from None
     return int(value * 1_000_000_000)
+
+
+def _zone(text: str | None) -> tzinfo | None:
+    if text is None:
+        return None
+    if found := re.fullmatch(r"([+-])(\d\d):?(\d\d)", text):
+        minutes = int(found[2]) * 60 + int(found[3])
+        if minutes <= 18 * 60:
+            return timezone(timedelta(minutes=-minutes if found[1] == "-" else minutes))
+    else:
+        with suppress(ZoneInfoNotFoundError, ValueError, OSError):
+            return ZoneInfo(text)
+    raise common.usage(f"--zone {text} is no time zone", "as +02:00 or Europe/Berlin")
 
 
 @contextmanager

@@ -24,6 +24,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("import", "Turn files you already have into a recording like any other."),
     ("serve", "Answer questions about a recording over HTTP, on loopback."),
     ("status", "What is recorded, since when, what is missing and why, and what it costs."),
+    ("why", "Why it happened: from the worst symptom to its root cause, with the evidence."),
+    ("check", "What will hurt this node later: loops, zombies, crowded cores, failing agents."),
     ("cores", "Which cores were busy when: a map of core × time, by its worst seconds."),
     ("top", "Who was on the cores in a window, in which functions, against its own baseline."),
     ("flame", "Where the time of a window went: the call tree of its samples."),
@@ -32,7 +34,12 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("zombies", "Memory cgroups dead and not gone: how many, whose, and when it will hurt."),
     ("irqs", "Which interrupt goes to which core, and how busy that core was."),
     ("series", "One recorded field over time: a line for each core, device or process."),
+    ("export", "Samples and series of a window in the formats of other tools."),
     ("pin", "Keep a stretch longer than the rest: Friday's incident is read on Monday."),
+    ("fingerprint", "What this node is and runs, in a form that can be compared."),
+    ("diff", "What differs between two nodes, or between two times of one."),
+    ("compare", "What separates ill nodes from well ones."),
+    ("lab", "Faults on purpose, and made-up fleets with a known cause."),
     ("fields", "The catalogue of all that is recorded: what each field means, and its unit."),
 )
 """Every command with the first line of its module's docstring; `cli/<name>.py` is the module."""

@@ -1,11 +1,18 @@
-"""Answer questions about a recording over HTTP, on loopback.
+"""Show a recording as a page, on loopback.
 
-A read-only JSON API over what the other commands show; GET / lists the questions. Any address
-but loopback needs a token (EXHUME_TOKEN) and --insecure, or a proxy in front that speaks TLS.
+One page of everything the other commands show: the cores over time, what happened, and for any
+range that you drag over who was on which core, in which functions. Read only. What you see is in
+the address, so it can be copied and sent. The questions that the page asks are an HTTP API:
+/api/openapi.json describes it. Any address but loopback needs a token (EXHUME_TOKEN) and
+--insecure, or a proxy in front that speaks TLS.
+
+/metrics is for Prometheus: docs/metrics.md lists what it has, and --label, or EXHUME_LABELS
+(zone=a,pool=gpu), puts labels of the node on all of it.
 
 Examples:
   exhume serve
   exhume serve --data /var/lib/exhume --port 7471
+  exhume serve --label zone=a --label pool=gpu
   EXHUME_TOKEN=… exhume serve --address 0.0.0.0 --insecure
 """
 
@@ -13,8 +20,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 
 from exhume.cli import common
+from exhume.cli.safe import printable
+from exhume.config import labels_of, parse_labels
 from exhume.errors import EXIT_USAGE, ExhumeError
 
 DEFAULT_ADDRESS = "127.0.0.1"
@@ -25,15 +35,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
     parser.add_argument("--address", default=DEFAULT_ADDRESS, help=f"default: {DEFAULT_ADDRESS}")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}")
+    add_labels(parser)
+    parser.add_argument("--quiet", action="store_true", help="do not say where the page is")
     parser.add_argument(
         "--insecure", action="store_true", help="allow another address without TLS; needs a token"
     )
+
+
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--label", action="append", default=[], metavar="K=V",
+        help="on every metric of /metrics, more than once (default: EXHUME_LABELS)",
+    )  # fmt: skip
+
+
+def labels(args: argparse.Namespace) -> Mapping[str, str]:
+    """Of the node. A wrong one is told of before anything starts."""
+    from exhume.export.metric_list import check_labels
+
+    return check_labels(parse_labels(args.label) if args.label else labels_of(os.environ))
 
 
 def run(args: argparse.Namespace) -> int:
     import uvicorn
 
     from exhume.web.app import make_app
+    from exhume.web.page import is_built
     from exhume.web.security import is_loopback
 
     token = os.environ.get("EXHUME_TOKEN") or None
@@ -43,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
             todo="set EXHUME_TOKEN and give --insecure, or serve on 127.0.0.1 behind a TLS proxy",
             exit_code=EXIT_USAGE,
         )
-    app = make_app(common.data_dir(args), bind=args.address, token=token)
+    app = make_app(common.data_dir(args), bind=args.address, token=token, labels=labels(args))
+    if not args.quiet:
+        print(_welcome(args, is_built()), flush=True)
     config = uvicorn.Config(
         app, host=args.address, port=args.port, log_level="warning", access_log=False, ws="none",
         server_header=False, timeout_graceful_shutdown=1,
@@ -58,3 +87,9 @@ def run(args: argparse.Namespace) -> int:
             exit_code=EXIT_USAGE,
         ) from None
     return 0 if server.started else 1
+
+
+def _welcome(args: argparse.Namespace, is_built: bool) -> str:
+    host = f"[{args.address}]" if ":" in args.address else args.address
+    what = "The page" if is_built else "No page was built (see `make page`); the API"
+    return f"{what} of {printable(str(common.data_dir(args)))} is at http://{host}:{args.port}/"

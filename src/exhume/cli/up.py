@@ -22,6 +22,7 @@ _SWITCHES = ("no_samples", "trust_user_kmsg")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     record.add_arguments(parser)
+    serve.add_labels(parser)
     parser.add_argument(
         "--port", type=int, default=serve.DEFAULT_PORT,
         help=f"of the server on loopback; 0 for none (default: {serve.DEFAULT_PORT})",
@@ -32,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from exhume.record.supervise import Child, supervise
 
     record.settings(args)  # a wrong option should fail here, not in the child
+    serve.labels(args)
     data = common.data_dir(args)
     children = [Child("recorder", _recorder(args))]
     if args.port:
@@ -42,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _server(args: argparse.Namespace) -> list[str]:
     data = str(common.data_dir(args))
-    return [sys.executable, "-m", "exhume", "serve", "--data", data, "--port", str(args.port)]
+    port = str(args.port)
+    command = [sys.executable, "-m", "exhume", "serve", "--quiet", "--data", data, "--port", port]
+    return command + [f"--label={label}" for label in args.label]
 
 
 def _recorder(args: argparse.Namespace) -> list[str]:
@@ -59,14 +63,15 @@ def _recorder(args: argparse.Namespace) -> list[str]:
 def _welcome(data: str, is_chosen: bool, port: int) -> str:
     where = f" --data {data}" if is_chosen else ""
     address = f"http://{serve.DEFAULT_ADDRESS}:{port}/"
-    served = (f"The same as JSON: {address} lists the questions it answers.",) if port else ()
+    served = (f"The page: {address}",) if port else ()
     return "\n".join(
         (
-            f"exhume records this node into {data}. Ctrl-C stops it. From another terminal:",
+            f"exhume records this node into {data}. Ctrl-C stops it.",
+            *served,
+            "From another terminal:",
             f"  exhume status{where}                      what is recorded, and what that costs",
             f"  exhume cores{where} --last 10m            which cores were busy when",
             f"  exhume top{where} --last 30s              who was on them, in which functions",
             f"  exhume flame{where} --last 30s --core 0   the call tree of one core",
-            *served,
         )
     )

@@ -17,17 +17,23 @@ Examples:
   exhume why --at 03:14:05 --core 39  … on that core
   exhume why --job-log train.log      … what this job's log complains about
   exhume why --since-fix 14:05        is it gone since?
+  exhume why --html -o why.html       a page to send: cores, flame graph, zombies
+  exhume why --markdown               for the ticket
   exhume why --json | jq .verdict
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exhume.cli import common
+from exhume.cli.output import opened
 from exhume.cli.progress import step
+from exhume.cli.runnable import case_on_data
+from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint, parse_time
 from exhume.model.case import Case
 from exhume.model.window import Window
@@ -55,24 +61,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since-fix", metavar="T", help="something was done about it then: is it gone?"
     )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="the report as Markdown")
+    form.add_argument(
+        "--html", action="store_true", help="the report as one HTML page that loads nothing"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="with --markdown or --html: not to standard output"
+    )
     common.add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     view = common.viewpoint(args)
+    if args.output is not None and not (args.markdown or args.html):
+        raise common.usage("-o goes with --markdown or --html", "for example --html -o why.html")
+    if args.json and (args.markdown or args.html):
+        raise common.usage("--json, --markdown and --html exclude each other", "give one of them")
     with step("looking for the cause"):
         recording = common.open_recording(args)
-        answer = ask(args, recording, view)
-    if args.json:
+        answer = case_on_data(ask(args, recording, view), args.data)
+    if args.markdown or args.html:
+        with step("drawing the report"):
+            written = page(args, recording, answer)
+        with opened(args.output) as file:
+            file.write(written.encode())
+        if args.output not in (None, "-"):
+            said = f"{answer.verdict.status}: {answer.verdict.summary} → {args.output}"
+            print(f"exhume: {printable(said)}", file=sys.stderr)
+    elif args.json:
         common.print_json(answer)
     else:
         from exhume.cli.render.why import render
 
         screen = common.console()
-        common.show(screen, render(answer, view))
+        # A directory's name may be longer than a line: the terminal wraps it, and it can be copied.
+        screen.print(render(answer, view, screen.width), crop=False)
     if answer.since_fix is not None:
         return FIX_EXIT_CODES[answer.since_fix.status]
     return EXIT_CODES[answer.verdict.status]
+
+
+def page(args: argparse.Namespace, recording: Recording, case: Case) -> str:
+    if args.markdown:
+        from exhume.export.report_markdown import markdown
+
+        return markdown(case)
+    from exhume.export.report_html import html
+    from exhume.inquiry.report import report_of
+
+    return html(report_of(recording, case))
 
 
 def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case:

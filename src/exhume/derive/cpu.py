@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exhume.model.answers import MAP_MODES
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.fields import CPU_MODES
+from exhume.model.modes import MAP_MODES
 from exhume.model.series import MISSING, Block
 
 BUSY_MODES = tuple(mode for mode in MAP_MODES if mode != "iowait")

@@ -6,19 +6,24 @@ say the same of the same queue are one event with a count, and keep their worst 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from exhume.derive.signatures import FieldValue, Match, Signature, match
+from exhume.derive.stamps import StampFinder, Years
 from exhume.model.event import Event
 
 MAX_EVENTS = 500
 """Of one batch. What exceeds it is counted in one last event."""
 MAX_TEXT = 500
+MAX_LATE_NS = 60 * 1_000_000_000
 _FOLD_NS = 1_000_000_000
 _WARNING = 4
 # What tells two lines of one signature apart: the first that a match has names the subject.
-_SUBJECTS = ("unit", "interface", "device", "comm", "cgroup", "pod", "node", "object", "table")
+_SUBJECTS = (
+    *("unit", "interface", "device", "comm", "cgroup", "pod", "node", "object", "table"),
+    "victim",
+)
 _APART = ("queue", "core", "pid")
 
 
@@ -28,6 +33,8 @@ class LogLine:
     text: str
     level: int = 6
     """As syslog: 0 emergency … 7 debug."""
+    fields: Mapping[str, FieldValue] = field(default_factory=dict)
+    """What is known of it besides its text: who wrote it, the frames of the trace below it."""
 
 
 def events_of(
@@ -38,20 +45,27 @@ def events_of(
     keep_level: int = _WARNING,
 ) -> tuple[Event, ...]:
     """Every line that matches, and unmatched ones at `keep_level` or worse, in order of time."""
+    matched = ((line, match(line.text, signatures)) for line in lines)
+    kept = ((line, one) for line, one in matched if one is not None or line.level <= keep_level)
+    return folded_events(kept, kind=kind)
+
+
+def folded_events(
+    lines: Iterable[tuple[LogLine, Match | None]], *, kind: str = "kernel-log"
+) -> tuple[Event, ...]:
+    """Of lines that are worth it, with what they matched."""
     folded: dict[tuple[object, ...], _Folded] = {}
     left_out = 0
     last_ns = 0
-    for line in lines:
-        found = match(line.text, signatures)
-        if found is None and line.level > keep_level:
-            continue
+    for line, found in lines:
         last_ns = max(last_ns, line.time_ns)
-        key = (line.time_ns // _FOLD_NS, *_identity(found, line.text))
+        fields = {**line.fields, **found.fields} if found else dict(line.fields)
+        key = (line.time_ns // _FOLD_NS, *_identity(found, line.text, fields))
         known = folded.get(key)
         if known is not None:
             known.add(found)
         elif len(folded) < MAX_EVENTS:
-            folded[key] = _Folded(line, found, dict(found.fields) if found else {})
+            folded[key] = _Folded(line, found, fields)
         else:
             left_out += 1
     events = [one.event(kind) for one in folded.values()]
@@ -89,7 +103,7 @@ class _Folded:
         return Event(
             self.line.time_ns,
             kind,
-            _subject(self.found),
+            _subject(self.found, fields),
             self.line.text[:MAX_TEXT],
             core=core if isinstance(core, int) and core >= 0 else None,
             pid=pid if isinstance(pid, int) else None,
@@ -98,14 +112,30 @@ class _Folded:
         )
 
 
-def _identity(found: Match | None, text: str) -> tuple[object, ...]:
+def _identity(
+    found: Match | None, text: str, fields: Mapping[str, FieldValue]
+) -> tuple[object, ...]:
     if found is None:
         return ("", text[:MAX_TEXT])
-    return (found.id, _subject(found), *(found.fields.get(name) for name in _APART))
+    return (found.id, _subject(found, fields), *(fields.get(name) for name in _APART))
 
 
-def _subject(found: Match | None) -> str:
+def _subject(found: Match | None, fields: Mapping[str, FieldValue]) -> str:
     if found is None:
         return ""
-    names = (str(found.fields[name]) for name in _SUBJECTS if name in found.fields)
+    names = (str(fields[name]) for name in _SUBJECTS if name in fields)
     return next(names, found.id)
+
+
+def at_their_own_time(events: Iterable[Event], wall_offset_ns: int) -> tuple[Event, ...]:
+    """Lines that were read just now, when they say themselves that they were written: up to a
+    second before, more where a disk was slow. A stamp that is far off is of another clock or zone.
+    """
+    found = []
+    for event in events:
+        read_ns = event.time_ns + wall_offset_ns
+        stamp = StampFinder(Years(read_ns)).find(event.text)
+        late_ns = read_ns - stamp.time_ns if stamp is not None else -1
+        own = 0 <= late_ns <= MAX_LATE_NS
+        found.append(replace(event, time_ns=event.time_ns - late_ns) if own else event)
+    return tuple(sorted(found, key=lambda event: event.time_ns))

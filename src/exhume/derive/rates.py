@@ -26,9 +26,9 @@ _SILENCE_NS = 150 * SECOND_NS
 LOOK_BACK_NS = _SILENCE_NS
 """Where a counter that is told on change stood at the start of a window was told by then."""
 # 32-bit in the kernel; their sums over cores fall by 2^32 when one of them wraps.
-_WRAPPING = ("irq.", "softirq.", "softnet.")
-_WRAP = 1 << 32
-_MOST_A_SECOND = 1 << 24
+WRAPPING = ("irq.", "softirq.", "softnet.")
+WRAP = 1 << 32
+MOST_A_SECOND = 1 << 24
 """More interrupts or packets than this in a second are no wrap: the counter was set back."""
 
 
@@ -88,9 +88,9 @@ def rates(series: SeriesAnswer) -> Rates:
     longest = _SILENCE_NS if series.field in _TOLD_ON_CHANGE else _longest(length[length > 0])
     same = (piece[1:] == piece[:-1]) & (length > 0) & (length <= longest)
     rise = (values[1:] - values[:-1]).astype(np.float64)
-    if series.field.startswith(_WRAPPING):
-        wrapped = rise + _WRAP
-        rise = np.where((rise < 0) & (wrapped <= length / 1e9 * _MOST_A_SECOND), wrapped, rise)
+    if series.field.startswith(WRAPPING):
+        wrapped = rise + WRAP
+        rise = np.where((rise < 0) & (wrapped <= length / 1e9 * MOST_A_SECOND), wrapped, rise)
     fell = same & (rise < 0)
     rise[~same | fell] = np.nan
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -41,6 +41,7 @@ _DEVICE = re.compile(
     r"(?:^|\s)(?P<driver>[\w-]{1,32}) (?P<device>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|virtio\d+)"
     r"(?: (?P<interface>[^\s:()]{1,32})(?: \([a-z]+\))?)?: (?:\S{1,64}:\(pid \d+\): |\[\d/\d\] )?$"
 )
+_DECIMAL = re.compile(r"-?\d{1,16}\.\d{1,16}", re.ASCII)
 _REQUIRED = ("id", "class", "literal", "pattern", "meaning")
 _OPTIONAL = {"since": str, "device": bool, "examples": list, "numbers": list}
 
@@ -177,7 +178,9 @@ def _kind(group: str, numbers: frozenset[str]) -> tuple[str, float | None]:
 
 
 def _number(value: str, factor: float) -> FieldValue:
-    if not (value.isascii() and value.removeprefix("-").isdigit() and len(value) <= 18):
-        return value
-    # 6328000 µs are 6.328 s, not 6.327999999999999.
-    return int(value) * factor if isinstance(factor, int) else round(int(value) * factor, 9)
+    if value.isascii() and value.removeprefix("-").isdigit() and len(value) <= 18:
+        # 6328000 µs are 6.328 s, not 6.327999999999999.
+        return int(value) * factor if isinstance(factor, int) else round(int(value) * factor, 9)
+    if _DECIMAL.fullmatch(value) and len(value) <= 18:
+        return round(float(value) * factor, 9)
+    return value

@@ -165,8 +165,10 @@ def _unit_lifetimes(group: _Group, ended: Mapping[int, list[int]]) -> list[float
     lived: dict[int, float] = {}
     for event in group.ends:
         place = bisect_right(starts, event.wall_ns) - 1
-        if place >= 0:
-            lived.setdefault(place, (event.wall_ns - starts[place]) / 1e9)
+        told = event.fields.get("lifetime_seconds")  # some supervisors log it
+        if place >= 0 or isinstance(told, int | float):
+            since = told if isinstance(told, int | float) else (event.wall_ns - starts[place]) / 1e9
+            lived.setdefault(place, since)
     for place, event in enumerate(group.starts):
         if place not in lived and event.pid is not None:
             exits = ended.get(event.pid, [])

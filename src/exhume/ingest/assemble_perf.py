@@ -74,7 +74,8 @@ class PerfAssembler:
             self._names.note(chunk)
             self._bad += chunk.bad
             self._lost.update(chunk.lost)
-            self._counts.update(chunk.samples.event.tolist())
+            seen = np.bincount(chunk.samples.event)
+            self._counts.update({int(n): int(seen[n]) for n in np.flatnonzero(seen)})
             yield chunk
 
     def _add(self, epoch: Epoch) -> None:

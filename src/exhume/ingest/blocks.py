@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from exhume.model.event import Event
+from exhume.model.fields import BY_ID
+from exhume.model.reading import Reading
 from exhume.model.series import MISSING, Block
+
+SEAM_NS = 15_000_000_000
+"""Counters are read as differences: the first one in a stretch needs the last one before it."""
 
 
 def joined_blocks(
     parts: Sequence[tuple[Sequence[Block], int]], start_ns: int, end_ns: int
 ) -> tuple[Block, ...]:
-    """Those in [start, end), each part moved by its offset; of two readings the first counts."""
+    """Those in [start, end), each part moved by its offset; of two readings the first counts.
+
+    Of counters also the last reading before `start_ns`, if it is not long before.
+    """
     by_field: dict[str, list[Block]] = {}
     for blocks, offset_ns in parts:
         for block in blocks:
             at = block.tick_ns + offset_ns
-            inside = (at >= start_ns) & (at < end_ns)
+            first = start_ns - SEAM_NS if _is_counter(block.field) else start_ns
+            inside = (at >= first) & (at < end_ns)
             if inside.any():
                 cut = Block(block.field, block.instances, at[inside], block.values[inside])
                 by_field.setdefault(block.field, []).append(cut)
-    return tuple(_joined(blocks) for blocks in by_field.values())
+    joined = (_from_seam(_joined(blocks), start_ns) for blocks in by_field.values())
+    return tuple(block for block in joined if len(block.tick_ns))
+
+
+def _is_counter(field: str) -> bool:
+    return field in BY_ID and BY_ID[field].kind == "counter"
+
+
+def _from_seam(block: Block, start_ns: int) -> Block:
+    inside = int(np.searchsorted(block.tick_ns, start_ns))
+    if inside == len(block.tick_ns):
+        return Block(block.field, block.instances, block.tick_ns[:0], block.values[:0])
+    first = max(0, inside - 1)
+    return Block(block.field, block.instances, block.tick_ns[first:], block.values[first:])
 
 
 def _joined(blocks: list[Block]) -> Block:
@@ -38,3 +61,46 @@ def _joined(blocks: list[Block]) -> Block:
         old = values[np.ix_(rows, columns)]
         values[np.ix_(rows, columns)] = np.where(block.values != MISSING, block.values, old)
     return Block(first.field, instances, ticks, values)
+
+
+class BlockTable:
+    """Readings and events as they come, until they make a piece."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[int, Reading]]] = {}
+        self._last: dict[str, tuple[int, Reading]] = {}
+        self.events: list[Event] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._rows or self.events)
+
+    def add(self, tick_ns: int, readings: Iterable[Reading]) -> None:
+        """In order of time; a second reading of the same tick does not count."""
+        for reading in readings:
+            rows = self._rows.get(reading.field)
+            if rows is None:
+                rows = self._rows[reading.field] = []
+                last = self._last.get(reading.field)
+                if last is not None and tick_ns - SEAM_NS <= last[0] < tick_ns:
+                    rows.append(last)
+            if not rows or rows[-1][0] < tick_ns:
+                rows.append((tick_ns, reading))
+
+    def take(self) -> tuple[tuple[Block, ...], tuple[Event, ...]]:
+        """What has come so far. What follows of a counter will begin with its last reading."""
+        found = tuple(_block(field, rows) for field, rows in self._rows.items())
+        self._last = {f: rows[-1] for f, rows in self._rows.items() if _is_counter(f)}
+        self._rows = {}
+        events, self.events = tuple(self.events), []
+        return found, events
+
+
+def _block(field: str, rows: Sequence[tuple[int, Reading]]) -> Block:
+    lists = dict.fromkeys(reading.instances for _, reading in rows)
+    everyone = tuple(dict.fromkeys(name for names in lists for name in names))
+    place = {name: column for column, name in enumerate(everyone)}
+    columns = {names: np.array([place[name] for name in names], np.int64) for names in lists}
+    values = np.full((len(rows), len(everyone)), MISSING, np.int64)
+    for row, (_, reading) in enumerate(rows):
+        values[row, columns[reading.instances]] = reading.values
+    return Block(field, everyone, np.array([at for at, _ in rows], np.int64), values)

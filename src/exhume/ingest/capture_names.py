@@ -17,6 +17,7 @@ from exhume.perf.births import exec_events, exit_events
 from exhume.perf.datachunk import Chunk, KernelMap
 from exhume.perf.datafeatures import Features
 from exhume.perf.dataorder import Epoch
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History, SideBand
 from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import concat
@@ -108,8 +109,8 @@ class CaptureNames:
         return self._namer
 
     def cgroups(self, ids: I64) -> I64:
-        unique, which = np.unique(ids, return_inverse=True)
-        numbers = [self._cgroup_numbers.get(one, UNKNOWN) for one in unique.tolist()]
+        first, which = distinct_rows(ids)
+        numbers = [self._cgroup_numbers.get(one, UNKNOWN) for one in ids[first].tolist()]
         return np.array(numbers, np.int64)[which]
 
     def finish(self) -> tuple[StackTree, I64, Threads]:

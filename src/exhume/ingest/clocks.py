@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from exhume.ingest.piece import Claim, ClockKind, Trust
@@ -20,6 +20,8 @@ NS = 1_000_000_000
 CLOCK_REALTIME = 0
 SAME_BOOT_NS = 5 * NS
 """Claims by file name that differ by less are of one boot: then the first one holds for all."""
+DAY_NS = 86_400 * NS
+"""Further than any two time zones: then what the hardware clock said was said in another boot."""
 
 # perf-HOST-20250102-03-04-05-120s.data, perf-gpu-node-54-20261115-201517-340s.data.gz
 _NAME = re.compile(
@@ -37,6 +39,8 @@ class ClockHints:
 
     offset_ns: int | None = None
     """Told by the user; counts above all."""
+    zone: tzinfo | None = None
+    """Of local times that do not say it; told by the user."""
 
     def of_perf_data(
         self, path: Path, data: PerfData, first_ns: int | None, last_ns: int | None
@@ -101,13 +105,32 @@ def settle(node: str, kind: ClockKind, claim: Claim | None, anchors: list[Anchor
     if kind == ClockKind.WALL:
         return WALL_TIMES
     if kind == ClockKind.KERNEL_LOG:
-        known = [anchor for anchor in anchors if anchor.node == node and anchor.kind == kind]
-        for anchor in sorted(known, key=lambda a: -a.claim.trust):
-            if _is_same_clock(anchor.claim, claim):
-                return anchor.claim
+        known = [a.claim for a in anchors if a.node in (node, "") and a.kind == kind]
+        if claim is not None and claim.trust in (Trust.NONE, Trust.HARDWARE_CLOCK):
+            near = _nearest(claim, known)
+            if near is not None:
+                return near
+        for other in sorted(known, key=lambda c: -c.trust):
+            if _is_same_clock(other, claim):
+                return other
     if claim is not None:
         anchors.append(Anchor(node, kind, claim))
     return claim
+
+
+def _nearest(claim: Claim, known: list[Claim]) -> Claim | None:
+    """Of the boots that others tell of, the one that a log of the kernel's own clock is of."""
+    if not known:
+        return None
+    nearest = min(known, key=lambda other: _apart(other, claim))
+    if claim.trust == Trust.HARDWARE_CLOCK and _apart(nearest, claim) > DAY_NS:
+        return None
+    same = [other for other in known if _apart(other, nearest) <= SAME_BOOT_NS]
+    return max(same, key=lambda other: other.trust)
+
+
+def _apart(a: Claim, b: Claim) -> int:
+    return abs(a.offset_ns - b.offset_ns)
 
 
 def _is_same_clock(known: Claim, claim: Claim | None) -> bool:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from exhume.ingest.piece import NO_CORE, NO_SKETCH, Interval, Sampled
+from exhume.ingest.piece import NO_SKETCH, Interval, Sampled
 from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
 from exhume.model.arrays import I32, I64, U16, Bool
-from exhume.model.sample import Threads
+from exhume.model.sample import NO_CORE, Threads
 from exhume.model.stack import FrameKind, StackTree
 
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
@@ -69,7 +69,7 @@ class Collector:
         first, last = int(time.min()), int(time.max())
         self.first_ns = first if self.first_ns is None else min(self.first_ns, first)
         self.last_ns = last if self.last_ns is None else max(self.last_ns, last)
-        self._cores.update(np.unique(core).tolist())
+        self._cores.update(np.flatnonzero(np.bincount(core)).tolist())
         self._sketch.add(time, core, tid)
         if found := rate_hz or usual_rate_hz(time, core):
             self._rates.append(found)

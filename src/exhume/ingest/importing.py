@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from pathlib import Path
 
 from exhume.errors import EXIT_USAGE, ExhumeError
@@ -43,6 +44,8 @@ class Options:
     node: str = ""
     """Instead of what the inputs say."""
     offset_ns: int | None = None
+    zone: tzinfo | None = None
+    """Of local times that do not say it; None: to be guessed."""
     symfs: Path | None = None
     event: str = ""
     jobs: int = 1
@@ -80,7 +83,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         places = _places(options, host, known)
         hosts = {one.host for one in known if one.host}
         placing = Placing(options.into, options.node, hosts, manifest)
-        clock = ClockHints(options.offset_ns)
+        clock = ClockHints(options.offset_ns, options.zone)
         content = [one for one in known if one.format.role != Role.SYMBOLS]
         tasks = [
             ReadTask(
@@ -193,6 +196,8 @@ def _host(source: Source, found: Format) -> str:
     try:
         if found.name == "perf script":
             return script_header.parse(source.head()).hostname or name_host(source.path.name)
+        if found.host is not None:
+            return found.host(source.head()) or name_host(source.path.name)
         if found.name == "perf.data" and not source.compression:
             return PerfData(source.open, str(source.path)).features.hostname
     except ExhumeError:

@@ -15,11 +15,15 @@ from exhume.derive.stacks import level_starts, sum_up
 from exhume.ingest.blocks import joined_blocks
 from exhume.ingest.intervals import clipped, stretches_of
 from exhume.ingest.piece import Interval, Piece, RowTable, Sampled
+from exhume.ingest.same_events import without_repeats
+from exhume.ingest.snapshots_fill import filled, is_core_time
+from exhume.ingest.snapshots_zombies import with_zombies
 from exhume.model.arrays import I32, I64, U16
 from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.event import Event
 from exhume.model.sample import Samples, Threads
 from exhume.model.segment import Origin, SegmentData
+from exhume.model.series import Block
 from exhume.model.stack import StackTree
 from exhume.perf.symbolize import FrameTable
 from exhume.perf.tree import TreeBuilder
@@ -42,6 +46,10 @@ class Placed:
     """Wall time minus the piece's own."""
     with_samples: bool = True
     is_kernel_log: bool = False
+    was_written: bool = False
+    """By an earlier import: its times of cores may be sums of percentages, nobody knows now."""
+    input_id: str = ""
+    """Pieces of one input never tell the same event twice; those of two may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,14 @@ class Merged:
     data: SegmentData
     """Without its samples."""
     pieces: Callable[[], Iterator[Samples]]
+    counts: I64
+    """How many samples end at each node of its tree."""
 
 
 def windows(placed: Sequence[Placed], start_ns: int, end_ns: int) -> list[tuple[int, int]]:
     """[start, end) of wall time cut into what fits one segment each. None of several is empty."""
+    if sum(len(_rows(p)) for p in placed) <= MAX_ROWS:
+        return [(start_ns, end_ns)]
     seconds = np.zeros(-(-(end_ns - start_ns) // _SECOND_NS), np.int64)
     for p in placed:
         for rows in _rows(p).between(start_ns - p.offset_ns, end_ns - p.offset_ns):
@@ -80,18 +92,20 @@ def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) 
         if p.with_samples and p.piece.sampled is not None:
             samples.add(p.piece.sampled, p.offset_ns, start_ns, end_ns)
             intervals += clipped(p.piece.sampled.intervals, p.offset_ns, start_ns, end_ns)
-    blocks = joined_blocks([(p.piece.blocks, p.offset_ns) for p in placed], start_ns, end_ns)
-    events = sorted(
-        (e for p in placed for e in _moved_events(p, start_ns, end_ns)), key=lambda e: e.time_ns
-    )
+    blocks = _blocks(placed, start_ns, end_ns)
+    told: dict[str, list[Event]] = {}
+    for p in sorted(placed, key=lambda p: not p.was_written):
+        told.setdefault(p.input_id, []).extend(_moved_events(p, start_ns, end_ns))
+    events = sorted(without_repeats(list(told.values())), key=lambda e: e.time_ns)
     instants = [i.start_ns for i in intervals] + [i.end_ns for i in intervals]
-    instants += [int(t) for block in blocks for t in (block.tick_ns[0], block.tick_ns[-1] + 1)]
+    for block in blocks:
+        instants += [max(start_ns, int(block.tick_ns[0])), int(block.tick_ns[-1]) + 1]
     instants += [event.time_ns for event in events[:1]]
     instants += [event.time_ns + 1 for event in events[-1:]]
     if not instants:
         return None
     first, last = min(instants), max(instants)
-    tree, threads, pieces = samples.finish()
+    tree, threads, pieces, counts = samples.finish()
     return Merged(
         SegmentData(
             origin=origin,
@@ -106,7 +120,27 @@ def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) 
             events=tuple(events),
         ),
         pieces,
+        counts,
     )
+
+
+def _blocks(placed: Sequence[Placed], start_ns: int, end_ns: int) -> tuple[Block, ...]:
+    """Exact counters first; then, where they leave holes, what was there and what was derived."""
+    exact: list[tuple[Sequence[Block], int]] = []
+    fillers: list[tuple[Sequence[Block], int]] = []
+    for p in sorted(placed, key=lambda p: not p.was_written):
+        if p.piece.is_filler:
+            fillers.append((p.piece.blocks, p.offset_ns))
+        elif p.was_written:
+            fillers.append(([b for b in p.piece.blocks if is_core_time(b)], p.offset_ns))
+    for p in placed:
+        if not p.piece.is_filler:
+            kept = [b for b in p.piece.blocks if not (p.was_written and is_core_time(b))]
+            exact.append((kept, p.offset_ns))
+    blocks = joined_blocks(exact, start_ns, end_ns)
+    for part in fillers:
+        blocks = filled(blocks, joined_blocks([part], start_ns, end_ns))
+    return with_zombies(blocks)
 
 
 NO_SAMPLES = Samples(
@@ -170,7 +204,7 @@ class _Samples:
             found[row] = self._threads.setdefault(key, len(self._threads))
         return found
 
-    def finish(self) -> tuple[StackTree, Threads, Callable[[], Iterator[Samples]]]:
+    def finish(self) -> tuple[StackTree, Threads, Callable[[], Iterator[Samples]], I64]:
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         modes = np.concatenate([np.empty(0, np.uint8), *self._modes])
         tree, renumbered = self._tree.finish(self._frames.frames, ends, modes)
@@ -186,7 +220,7 @@ class _Samples:
         node = np.concatenate([np.empty(0, np.int32), *self._nodes])
         thread = np.concatenate([np.empty(0, np.int32), *self._rows])
         self._keys, self._nodes, self._rows = [], [], []
-        order = np.argsort(key)
+        order = np.argsort(key, kind="stable")  # made of long runs that are in order already
         start_ns = self._start_ns
 
         def pieces() -> Iterator[Samples]:
@@ -198,7 +232,9 @@ class _Samples:
                 stack: I32 = renumbered[node[rows]].astype(np.int32)
                 yield Samples(time, core, thread[rows], stack, np.zeros(len(rows), np.uint32))
 
-        return tree, threads, pieces
+        counts = np.zeros(len(renumbered), np.int64)
+        counts[renumbered] = np.bincount(node, minlength=len(renumbered))
+        return tree, threads, pieces, counts
 
 
 def _moved_events(placed: Placed, start_ns: int, end_ns: int) -> Iterator[Event]:

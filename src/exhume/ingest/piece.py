@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,6 @@ from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.series import Block
 from exhume.model.stack import StackTree
-
-NO_CORE = 65_535
-"""The core of a sample that does not say which: beyond any machine's last."""
 
 ROW = np.dtype([("time", "<i8"), ("node", "<i4"), ("thread", "<i4"), ("core", "<u2")])
 """A sample: its time in nanoseconds of the piece's clock, and where it stands in the tables."""
@@ -41,15 +39,18 @@ class Trust(IntEnum):
     """How good a claim about a clock's wall time is. Of two the higher one counts."""
 
     NONE = 0
+    """For want of anything better: whatever else is known of that clock counts."""
     FILE_TIME = 1
     """When the file was last written, or copied: may be years off."""
-    FILE_NAME = 2
+    HARDWARE_CLOCK = 2
+    """What the hardware clock said at boot: right to the second, or off by a time zone."""
+    FILE_NAME = 3
     """When the recording was started, by whoever named the file: a second or two off."""
-    UPTIME = 3
+    UPTIME = 4
     """Wall time and uptime were noted together; perf's clock starts some 50 ms off uptime."""
-    MEASURED = 4
+    MEASURED = 5
     """Both clocks were read at one instant while it was recorded."""
-    TOLD = 5
+    TOLD = 6
     """By the user."""
 
 
@@ -116,7 +117,9 @@ class RowTable:
             if (slot + 1) * SLOT_NS <= start_ns or end_ns <= slot * SLOT_NS:
                 continue
             for part in blocks_of(rows):
-                yield part[(part["time"] >= start_ns) & (part["time"] < end_ns)]
+                time = np.ascontiguousarray(part["time"])
+                inside = (time >= start_ns) & (time < end_ns)
+                yield part if inside.all() else part[inside]
 
 
 def blocks_of(rows: Rows | RowFile) -> Iterator[Rows]:
@@ -168,6 +171,14 @@ class Piece:
     blocks: tuple[Block, ...] = ()
     events: tuple[Event, ...] = ()
     facts: Facts = field(default_factory=Facts)
+    is_filler: bool = False
+    """Its counters are sums of percentages: they count only where nobody else's are."""
+    guesses: tuple[Claim, ...] = ()
+    """What else may hold, where the claim is a guess: the one that meets other inputs does."""
+    told_ns: tuple[int, int] | None = None
+    """From when to when a log tells anything, though nothing that is worth an event."""
+    edge: Literal["", "start", "end"] = ""
+    """By its name, taken at the start or the end of whatever the other inputs tell of."""
 
     def sampled_ns(self) -> tuple[int, int] | None:
         """From when to when samples were taken."""

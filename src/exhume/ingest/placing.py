@@ -13,6 +13,7 @@ from exhume.ingest.piece import Claim, ClockKind, Hints
 from exhume.ingest.recognise import FORMATS
 from exhume.ingest.report import InputReport, RecordingReport
 from exhume.ingest.rows import likeness
+from exhume.ingest.snapshots_placing import chosen, is_floating
 from exhume.ingest.work import MergeTask, Part, PieceSummary, ReadTask, buckets
 from exhume.ingest.written import Named
 from exhume.model.window import Window
@@ -41,13 +42,15 @@ class Placing:
         self._node = node
         self._folders = {f.node: f.folder for f in manifest.all() if f.folder is not None}
         """Of each node below `into`; empty for `into` itself."""
-        self._hosts = hosts | (self._folders.keys() - {NAMELESS})
+        self._hosts = _whole_names(hosts | (self._folders.keys() - {NAMELESS}))
         self._anchors: list[Anchor] = [f.anchor for f in manifest.all() if f.anchor]
         self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
         self._waiting: list[tuple[ReadTask, list[PieceSummary]]] = []
         self._segments: dict[str, int] = {}
         self._windows: dict[str, Window] = {}
         self._fields: dict[str, set[str]] = {}
+        self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in manifest.all() if (w := _sure(f))]
+        """Of each node, the stretches that inputs with a clock of their own tell of."""
 
     def add(self, task: ReadTask, pieces: list[PieceSummary]) -> None:
         self._waiting.append((task, pieces))
@@ -63,9 +66,14 @@ class Placing:
         return [self._placed(task, pieces) for task, pieces in ordered]
 
     @staticmethod
-    def _preference(task: ReadTask, pieces: Sequence[PieceSummary]) -> tuple[int, int, str]:
+    def _preference(
+        task: ReadTask, pieces: Sequence[PieceSummary]
+    ) -> tuple[tuple[bool, bool], int, int, str]:
         named = min((p.facts.named_ratio for p in pieces), default=0.0)
-        return -round(named / _MARGIN), _RANK[task.format], str(task.input.path)
+        rank = _RANK[task.format]
+        # Samples come first: a log of the kernel's clock goes where they are.
+        kind = (_is_floating(pieces), not any(piece.rows for piece in pieces))
+        return kind, -round(named / _MARGIN), rank, str(task.input.path)
 
     def _placed(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> PlacedInput:
         node = self._node_of(task, pieces)
@@ -75,13 +83,32 @@ class Placing:
             claim = settle(node, piece.clock, piece.claim, anchors)
             self._anchors += [a for a in anchors if a not in self._anchors]
             settled.append((piece, claim))
+        settled = self._fitted(node, settled)
         same = self._same_samples(node, task, pieces)
         report = self._report(task, settled, same)
         return PlacedInput(task, node, tuple(settled), not same, report)
 
+    def _fitted(
+        self, node: str, settled: list[tuple[PieceSummary, Claim | None]]
+    ) -> list[tuple[PieceSummary, Claim | None]]:
+        """Where the clock of an input is a guess, what the other inputs make likely."""
+        pieces = [piece for piece, _ in settled]
+        claims = [claim for piece, claim in settled if claim is not None and piece.span_ns]
+        if _is_floating(pieces) and claims:
+            others = [span for other, span in self._spans if other in (node, NAMELESS)]
+            claim = chosen(pieces, claims[0], others)
+            return [(piece, claim if old is not None else None) for piece, old in settled]
+        for piece, own in settled:
+            # Logs go back further: a kernel's to its boot.
+            if piece.span_ns is not None and own is not None and (piece.rows or piece.fields):
+                start, end = piece.span_ns
+                self._spans.append((node, (start + own.offset_ns, end + own.offset_ns)))
+        return settled
+
     def _node_of(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
         said = next((piece.hints.node for piece in pieces if piece.hints.node), "")
-        return self._node or said or name_host(task.input.path.name) or self._only or NAMELESS
+        said = self._node or said or name_host(task.input.path.name) or self._only or NAMELESS
+        return next((host for host in self._hosts if host.startswith(f"{said}.")), said)
 
     def _same_samples(self, node: str, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
         """The input that has these samples already; empty where none has."""
@@ -195,3 +222,16 @@ class Placing:
             )
             for node, window in sorted(self._windows.items())
         )
+
+
+def _whole_names(hosts: set[str]) -> set[str]:
+    """System logs have `node-1` where perf has `node-1.example.org`: that is one machine."""
+    return {host for host in hosts if not any(other.startswith(f"{host}.") for other in hosts)}
+
+
+def _is_floating(pieces: Sequence[PieceSummary]) -> bool:
+    return any(not piece.rows and is_floating(piece, piece.claim) for piece in pieces)
+
+
+def _sure(one: Finished) -> Window | None:
+    return None if "guessed" in one.report.clock else one.report.window

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from exhume.ingest import assemble_perf, assemble_script, uptime_marks
+from exhume.ingest import assemble_perf
 from exhume.ingest.context import Context
 from exhume.ingest.piece import Piece
 from exhume.ingest.streams import Source
@@ -16,6 +18,21 @@ from exhume.perf import datafile
 from exhume.perf.script_scan import NO_NUMBER, Scanner
 
 Reader = Callable[[Source, Context], Iterator[Piece]]
+
+
+def _late(name: str) -> Callable[..., Any]:
+    """The function of that name in a module beside this one, which is loaded when it is called.
+
+    To load all readers takes a third of a second, and most imports need one of them.
+    """
+
+    module, function = name.split(".")
+
+    def call(*arguments: object) -> Any:
+        return getattr(import_module(f"exhume.ingest.{module}"), function)(*arguments)
+
+    return call
+
 
 _KALLSYMS_LINE = re.compile(rb"[0-9a-f]{8,16} [a-zA-Z?] \S+(\t\[\S+\])?")
 _PERF_MAP_LINE = re.compile(rb"(0x)?[0-9a-f]+ +(0x)?[0-9a-f]+ +\S.*")
@@ -38,6 +55,8 @@ class Format:
     matches: Callable[[bytes, Path], bool]
     """Told the first bytes and the path."""
     read: Reader | None = None
+    host: Callable[[bytes], str] | None = None
+    """Which machine it is of, by its first bytes, where they say it."""
 
 
 def _is_perf_data(head: bytes, _: Path) -> bool:
@@ -67,20 +86,66 @@ def _is_script(head: bytes, _: Path) -> bool:
 
 
 def _is_marked(head: bytes, _: Path) -> bool:
-    return uptime_marks.is_marked(head)
+    return bool(_late("snapshots.is_marked")(head))
+
+
+def _is_mpstat(head: bytes, _: Path) -> bool:
+    return bool(_late("mpstat.is_text")(head) or _late("mpstat_json.is_json")(head))
+
+
+def _is_pidstat(head: bytes, _: Path) -> bool:
+    return bool(_late("pidstat.is_text")(head))
+
+
+def _is_table(head: bytes, _: Path) -> bool:
+    return bool(_late("csv_table.is_table")(head))
+
+
+def _is_bare_copy(head: bytes, _: Path) -> bool:
+    return bool(_late("snapshots.is_bare")(head))
 
 
 FORMATS: tuple[Format, ...] = (
     Format("perf.data", Role.CONTENT, _is_perf_data, assemble_perf.read),
     Format("kallsyms", Role.SYMBOLS, _is_kallsyms),
     Format("perf map", Role.SYMBOLS, _is_perf_map),
-    Format("/proc copies", Role.CLOCK, _is_marked, uptime_marks.read),
-    Format("perf script", Role.CONTENT, _is_script, assemble_script.read),
+    Format("/proc copies", Role.CLOCK, _is_marked, _late("snapshots.read")),
+    Format("mpstat", Role.CONTENT, _is_mpstat, _late("mpstat.read"), _late("mpstat.host_of")),
+    Format("pidstat", Role.CONTENT, _is_pidstat, _late("pidstat.read"), _late("pidstat.host_of")),
+    Format("CSV", Role.CLOCK, _is_table, _late("csv_table.read")),
+    Format("/proc copy", Role.CONTENT, _is_bare_copy, _late("snapshots.read_bare")),
+    Format("perf script", Role.CONTENT, _is_script, _late("assemble_script.read")),
+    Format("kernel log", Role.CONTENT, _late("kernel_log.is_kernel_log"), _late("kernel_log.read")),
+    Format(
+        "journal",
+        Role.CONTENT,
+        _late("journal.is_json"),
+        _late("journal.read_json"),
+        _late("journal.host_of"),
+    ),
+    Format(
+        "journal export",
+        Role.CONTENT,
+        _late("journal.is_export"),
+        _late("journal.read_export"),
+        _late("journal.host_of"),
+    ),
+    Format(
+        "system log",
+        Role.CONTENT,
+        _late("syslog.is_system_log"),
+        _late("syslog.read"),
+        _late("syslog.host_of"),
+    ),
+    Format("job log", Role.CONTENT, _late("job_log.is_job_log"), _late("job_log.read")),
 )
 """Tried in this order; of the contents the earlier ones are also read first."""
 
 BY_NAME = {one.name: one for one in FORMATS}
-EXPECTED = "perf.data, text of perf script, or a copy of /proc/kallsyms"
+EXPECTED = (
+    "perf.data, text of perf script, mpstat or pidstat, a log with time stamps, a CSV with a "
+    "column of times, or a copy of a file of the kernel"
+)
 
 
 def recognise(source: Source) -> Format | None:

@@ -9,8 +9,9 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from exhume.ingest.piece import NO_CORE, ROW, SLOT_NS, RowFile, RowTable, blocks_of
+from exhume.ingest.piece import ROW, SLOT_NS, RowFile, RowTable, blocks_of
 from exhume.model.arrays import I32, I64, U16, U32, U64
+from exhume.model.sample import NO_CORE
 
 SKETCH_SIZE = 256
 _MAX_OPEN = 64
@@ -29,9 +30,15 @@ class RowWriter:
     def add(self, time: I64, core: U16, thread: I64 | I32, node: I64) -> None:
         rows = np.empty(len(time), ROW)
         rows["time"], rows["core"], rows["thread"], rows["node"] = time, core, thread, node
-        slot = time // SLOT_NS
-        for number in np.unique(slot).tolist():
-            self._file(number).write(rows[slot == number].tobytes())
+        if not len(rows):
+            return
+        first, last = int(time.min()) // SLOT_NS, int(time.max()) // SLOT_NS
+        if first == last:
+            self._file(first).write(rows.data)
+        else:
+            slot = time // SLOT_NS
+            for number in np.unique(slot).tolist():
+                self._file(number).write(rows[slot == number].data)
         self.count += len(rows)
 
     def _file(self, slot: int) -> BinaryIO:

@@ -41,6 +41,10 @@ def save(folder: Path, number: int, piece: Piece) -> None:
         "events": [_event_row(event) for event in piece.events],
         "facts": asdict(piece.facts),
         "blocks": [[block.field, block.instances] for block in piece.blocks],
+        "is_filler": piece.is_filler,
+        "guesses": [asdict(guess) for guess in piece.guesses],
+        "told_ns": piece.told_ns,
+        "edge": piece.edge,
     }
     for index, block in enumerate(piece.blocks):
         arrays[f"block.{index}.ticks"], arrays[f"block.{index}.values"] = (
@@ -70,11 +74,10 @@ def load_all(folder: Path) -> Iterator[Piece]:
 def load(path: Path) -> Piece:
     columns = unpack(path.read_bytes(), str(path), "start")
     values = columns.values
-    claim = values["claim"]
     piece = Piece(
         hints=Hints(**values["hints"]),
         clock=ClockKind(values["clock"]),
-        claim=Claim(**{**claim, "trust": Trust(claim["trust"])}) if claim else None,
+        claim=_claim(values["claim"]) if values["claim"] else None,
         blocks=tuple(
             Block(
                 field, tuple(instances), columns.arrays[f"block.{index}.ticks"],
@@ -84,10 +87,18 @@ def load(path: Path) -> Piece:
         ),
         events=tuple(Event(*row) for row in values["events"]),
         facts=_facts(values["facts"]),
+        is_filler=values["is_filler"],
+        guesses=tuple(map(_claim, values["guesses"])),
+        told_ns=tuple(values["told_ns"]) if values["told_ns"] else None,
+        edge=values["edge"],
     )  # fmt: skip
     if "frames" not in values:
         return piece
     return replace(piece, sampled=_sampled(path.parent, columns))
+
+
+def _claim(values: dict[str, Any]) -> Claim:
+    return Claim(**{**values, "trust": Trust(values["trust"])})
 
 
 def _event_row(event: Event) -> tuple[Any, ...]:

@@ -60,6 +60,9 @@ class PieceSummary:
     """Of its counters."""
     sketch: tuple[int, ...]
     facts: Facts
+    guesses: tuple[Claim, ...] = ()
+    told_ns: tuple[int, int] | None = None
+    edge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ def _summary(number: int, piece: Piece) -> PieceSummary:
         0 if sampled is None else len(sampled.rows),
         tuple(dict.fromkeys(block.field for block in piece.blocks)),
         () if sampled is None else tuple(sampled.sketch.tolist()),
-        piece.facts,
+        piece.facts, piece.guesses, piece.told_ns, piece.edge,
     )  # fmt: skip
 
 
@@ -151,19 +154,20 @@ def merge_segment(task: MergeTask) -> int:
             part.offset_ns,
             part.with_samples,
             part.is_kernel_log,
+            input_id=part.source.id,
         )
         for part in fresh
     ]
     names = list(dict.fromkeys(part.source for part in fresh))
     inputs = ", ".join([*([before.inputs] if before else []), listed(names)])
     if before:
-        placed += [Placed(as_piece(segment), 0) for segment in before.segments]
+        placed += [Placed(as_piece(s), 0, was_written=True) for s in before.segments]
     paths: list[Path] = []
     parts = windows(placed, task.start_ns, task.start_ns + SEGMENT_NS)
     for number, (begin, end) in enumerate(parts, 1):
         found = merge(placed, begin, end, origin(task.hints, inputs, number, len(parts)))
         if found is not None:
-            paths.append(write_segment(task.root, found.data, found.pieces))
+            paths.append(write_segment(task.root, found.data, found.pieces, found.counts))
     if before:
         remove(before.segments, besides=paths)
     return len(paths)

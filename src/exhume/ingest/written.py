@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,11 +23,12 @@ from exhume.store import layout
 from exhume.store.files import DamagedFileError, remove_directory
 from exhume.store.memory import as_samples
 from exhume.store.meta import NewerFormatError
-from exhume.store.segment import Segment
+
+if TYPE_CHECKING:
+    from exhume.store.segment import Segment
 
 USER_HZ = 100
 """Jiffies a second in copies of /proc/stat: USER_HZ of every architecture that matters here."""
-_RECORDER = re.compile(r"exhume \S+ import, part (\d+)/(\d+): (.*)", re.DOTALL)
 _INPUT = re.compile(r"\(([0-9a-f]{16})\)")
 
 
@@ -60,7 +62,7 @@ def origin(hints: Hints, inputs: str, part: int = 1, parts: int = 1) -> Origin:
         kernel=hints.kernel,
         architecture=hints.architecture,
         user_hz=USER_HZ,
-        recorder=f"exhume {__version__} import, part {part}/{parts}: {inputs}",
+        recorder=Origin.of_import(__version__, part, parts, inputs),
     )
 
 
@@ -70,15 +72,20 @@ def listed(inputs: Sequence[Named]) -> str:
 
 def written(root: Path, node: str, start_ns: int, end_ns: int) -> Written | None:
     """What an import has put into [start, end). Left-overs of a crash are removed on the way."""
+    candidates = _candidates(root, start_ns, end_ns)
+    if not candidates:
+        return None  # mostly so: what it takes to read segments is not even loaded
+    from exhume.store.segment import Segment
+
     groups: dict[tuple[str, int], list[Segment]] = {}
-    for path in _candidates(root, start_ns, end_ns):
+    for path in candidates:
         try:
             segment = Segment(path)
         except (DamagedFileError, NewerFormatError):
             continue
-        found = _RECORDER.fullmatch(segment.origin.recorder)
+        found = segment.origin.imported
         if found and segment.origin.boot_id == boot_id(node):
-            groups.setdefault((found[3], int(found[2])), []).append(segment)
+            groups.setdefault((found[2], found[1]), []).append(segment)
     best: Written | None = None
     for (inputs, parts), segments in groups.items():
         one = Written(tuple(segments), frozenset(_INPUT.findall(inputs)), inputs)

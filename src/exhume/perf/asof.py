@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exhume.model.arrays import I64
+from exhume.perf.joins import contiguous, library
 
 UNKNOWN = -1
 
@@ -16,39 +17,17 @@ def last_before(key: I64, position: I64, asked_key: I64, asked_position: I64) ->
 
     Of rows at one position the last in order counts.
     """
-    found = np.full(len(asked_key), UNKNOWN, np.int64)
-    if not len(key) or not len(asked_key):
-        return found
-    # Most questions come after all that was said of their key: the last word on it holds.
-    order = np.lexsort((position, key))
-    end = np.searchsorted(key[order], asked_key, "right")
-    last = order[np.maximum(end - 1, 0)]
-    is_said = (end > 0) & (key[last] == asked_key)
-    holds = is_said & (position[last] <= asked_position)
-    found[holds] = last[holds]
-    earlier = np.flatnonzero(is_said & ~holds)
-    found[earlier] = _merge(key, position, asked_key[earlier], asked_position[earlier])
+    rows, questions = contiguous([key, position]), contiguous([asked_key, asked_position])
+    found = np.empty(len(asked_key), np.int64)
+    if not library().xh_last_before(
+        *(column.ctypes.data for column in rows),
+        len(key),
+        *(column.ctypes.data for column in questions),
+        len(found),
+        found.ctypes.data,
+    ):
+        raise MemoryError("no memory to look up what held when")
     return found
-
-
-def _merge(key: I64, position: I64, asked_key: I64, asked_position: I64) -> I64:
-    """The general case: rows and questions sorted together."""
-    rows, questions = len(key), len(asked_key)
-    if not questions:
-        return np.empty(0, np.int64)
-    keys = np.concatenate([key, asked_key])
-    positions = np.concatenate([position, asked_position])
-    is_question = np.zeros(rows + questions, np.int8)
-    is_question[rows:] = 1
-    # lexsort is stable: equal rows stay in order, and questions come after the rows they equal.
-    order = np.lexsort((is_question, positions, keys))
-    running = np.maximum.accumulate(np.where(order < rows, np.arange(len(order)), -1))
-    place = np.empty(questions, np.int64)
-    asked = order >= rows
-    place[order[asked] - rows] = running[asked]
-    row = np.where(place >= 0, order[np.maximum(place, 0)], UNKNOWN)
-    same = (row >= 0) & (key[np.maximum(row, 0)] == asked_key)
-    return np.where(same, row, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,52 +48,68 @@ def _events(
     second = time // SECOND_NS
     _, which, per_second = np.unique(second, return_inverse=True, return_counts=True)
     is_storm = per_second[which] >= STORM_A_SECOND
+    said = _Said(history, cgroup_paths)
     events = []
-    for i in np.flatnonzero(~is_storm).tolist():
-        fields = _fields(history, int(parent[i]), int(parent_name[i]))
-        if 0 <= cgroup[i] < len(cgroup_paths):
-            fields["cgroup"] = cgroup_paths[cgroup[i]]
-        if lifetime is not None and lifetime[i] != UNKNOWN:
-            fields["lifetime_seconds"] = round(int(lifetime[i]) / 1e9, 4)
-        events.append(
-            Event(
-                int(time[i]),
-                kind,
-                _name(history, int(name[i]), int(pid[i])),
-                pid=int(pid[i]),
-                fields=fields,
-            )
-        )
+    some = np.flatnonzero(~is_storm)
+    lived = np.full(len(some), UNKNOWN) if lifetime is None else lifetime[some]
+    columns = (column[some].tolist() for column in (time, pid, name, parent, parent_name, cgroup))
+    for at, who, *rest, lifetime_ns in zip(*columns, lived.tolist(), strict=True):
+        named, *family = rest
+        fields = said.fields(*family)
+        if lifetime_ns != UNKNOWN:
+            fields["lifetime_seconds"] = round(lifetime_ns / 1e9, 4)
+        events.append(Event(at, kind, said.name(named, who), pid=who, fields=fields))
     some = np.flatnonzero(is_storm)
     if len(some):
         first, group = unique_rows(second[some], name[some], parent[some], cgroup[some])
-        counts = np.bincount(group)
-        for index, row in enumerate(some[first].tolist()):
-            fields = _fields(history, int(parent[row]), int(parent_name[row]))
-            if 0 <= cgroup[row] < len(cgroup_paths):
-                fields["cgroup"] = cgroup_paths[cgroup[row]]
-            if lifetime is not None:
-                lived = lifetime[some][group == index]
-                lived = lived[lived != UNKNOWN]
-                if len(lived):
-                    fields["lifetime_seconds"] = round(float(np.median(lived)) / 1e9, 4)
-            count = int(counts[index])
-            pid_or_none = int(pid[row]) if count == 1 else None
-            name_text = _name(history, int(name[row]), int(pid[row]))
-            events.append(
-                Event(int(time[row]), kind, name_text, pid=pid_or_none, count=count, fields=fields)
-            )
+        counts = np.bincount(group).tolist()
+        medians = [None] * len(first) if lifetime is None else _medians(group, lifetime[some])
+        first = some[first]
+        columns = (
+            column[first].tolist() for column in (time, pid, name, parent, parent_name, cgroup)
+        )
+        for at, who, *rest, count, median in zip(*columns, counts, medians, strict=True):
+            named, *family = rest
+            fields = said.fields(*family)
+            if median is not None:
+                fields["lifetime_seconds"] = round(median / 1e9, 4)
+            text = said.name(named, who)
+            one = who if count == 1 else None
+            events.append(Event(at, kind, text, pid=one, count=count, fields=fields))
     return events
 
 
-def _name(history: History, number: int, pid: int) -> str:
-    return history.names[number] if number >= 0 else f":{pid}"
+def _medians(group: I64, lifetime: I64) -> list[float | None]:
+    """Of each group the median of the lifetimes that are known; None where none is."""
+    known = lifetime != UNKNOWN
+    order = np.lexsort((lifetime[known], group[known]))
+    groups, lived = group[known][order], lifetime[known][order]
+    starts = np.searchsorted(groups, np.arange(int(group.max(initial=-1)) + 2))
+    begin, count = starts[:-1], np.diff(starts)
+    low, high = begin + np.maximum(count - 1, 0) // 2, begin + count // 2
+    if not len(lived):
+        return [None] * len(count)
+    last = len(lived) - 1
+    middle = (lived[np.minimum(low, last)] + lived[np.minimum(high, last)]) / 2
+    return [value if some else None for value, some in zip(middle.tolist(), count, strict=True)]
 
 
-def _fields(history: History, parent: int, parent_name: int) -> dict[str, str | int | float]:
-    fields: dict[str, str | int | float] = {}
-    if parent != UNKNOWN:
-        fields["parent_pid"] = parent
-    if parent_name >= 0:
-        fields["parent"] = history.names[parent_name]
-    return fields
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What numbers stand for."""
+
+    history: History
+    cgroup_paths: Sequence[str]
+
+    def name(self, number: int, pid: int) -> str:
+        return self.history.names[number] if number >= 0 else f":{pid}"
+
+    def fields(self, parent: int, parent_name: int, cgroup: int) -> dict[str, str | int | float]:
+        fields: dict[str, str | int | float] = {}
+        if parent != UNKNOWN:
+            fields["parent_pid"] = parent
+        if parent_name >= 0:
+            fields["parent"] = self.history.names[parent_name]
+        if 0 <= cgroup < len(self.cgroup_paths):
+            fields["cgroup"] = self.cgroup_paths[cgroup]
+        return fields

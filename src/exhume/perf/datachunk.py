@@ -116,7 +116,7 @@ def _code_only(rows: RecordColumns) -> RecordColumns:
     keep = ~(is_map & ((rows.misc & _MISC_MMAP_DATA) != 0))
     if keep.all():
         return rows
-    names = [name for name in RecordColumns.__slots__ if name != "buffer"]
+    names = [name for name in RecordColumns.__slots__ if name not in ("buffer", "kinds")]
     return replace(rows, **{name: getattr(rows, name)[keep] for name in names})
 
 

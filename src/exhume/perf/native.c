@@ -10,11 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABI = 4 };
+enum { ABI = 5 };
 
 enum {
+    RECORD_LOST = 2,
+    RECORD_COMM = 3,
+    RECORD_EXIT = 4,
+    RECORD_THROTTLE = 5,
+    RECORD_UNTHROTTLE = 6,
+    RECORD_FORK = 7,
     RECORD_SAMPLE = 9,
     RECORD_MMAP2 = 10,
+    RECORD_LOST_SAMPLES = 13,
     RECORD_USER_TYPE_START = 64, /* written by perf(1), without a sample_id trailer */
 };
 
@@ -48,6 +55,8 @@ enum {
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER ((uint64_t)-512)
 #define NO_ID UINT64_MAX
+#define MISC_COMM_EXEC (1u << 13)
+#define COMM_BYTES 16
 
 /* How one event's records are laid out: from its perf_event_attr. */
 typedef struct {
@@ -91,7 +100,34 @@ typedef struct {
 
 typedef struct {
     uint64_t samples, others, words, new_stacks, bad, consumed;
+    uint64_t kinds; /* which types the others have: bit n for type n, bit 63 for all from 63 on */
 } xh_counts;
+
+/* What the side band tells, by kind; the caller sized them by xh_told_count. */
+typedef struct {
+    int64_t *comm_time;
+    int32_t *comm_pid, *comm_tid;
+    uint8_t *comm_exec, *comm_name; /* COMM_BYTES each, zeros behind the end */
+    int64_t *fork_time;
+    int32_t *fork_pid, *fork_parent_pid, *fork_tid, *fork_parent_tid;
+    int64_t *exit_time;
+    int32_t *exit_pid, *exit_parent_pid, *exit_tid, *exit_parent_tid;
+    int64_t *map_time;
+    int32_t *map_pid;
+    uint64_t *map_start, *map_length, *map_offset, *map_hash;
+    uint8_t *rest; /* whole records of all other kinds, and the first mapping of each new file */
+} xh_told;
+
+typedef struct {
+    uint64_t comms, forks, exits, maps, rest;
+} xh_told_counts;
+
+/* A ring as the kernel maps it: the control page, then the data, a power of two long. */
+typedef struct {
+    uint8_t *control;
+    const uint8_t *data;
+    uint64_t size;
+} xh_ring;
 
 int xh_abi(void) { return ABI; }
 
@@ -347,12 +383,16 @@ static int walk_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
     return 1;
 }
 
-/* Who and when of a record that is not a sample: the trailer that sample_id_all appends. */
+/* How long the trailer is that sample_id_all appends to a record that is not a sample. */
+static uint64_t trailer_bytes(uint64_t t) {
+    return 8 * (uint64_t)(((t & SAMPLE_TID) != 0) + ((t & SAMPLE_TIME) != 0) + ((t & SAMPLE_ID) != 0) +
+                          ((t & SAMPLE_STREAM_ID) != 0) + ((t & SAMPLE_CPU) != 0) +
+                          ((t & SAMPLE_IDENTIFIER) != 0));
+}
+
+/* Who and when of it. */
 static void walk_trailer(const uint8_t *record, uint16_t size, const xh_layout *l, xh_columns *c, uint64_t i) {
-    uint64_t t = l->sample_type;
-    uint64_t length = 8 * (((t & SAMPLE_TID) != 0) + ((t & SAMPLE_TIME) != 0) + ((t & SAMPLE_ID) != 0) +
-                           ((t & SAMPLE_STREAM_ID) != 0) + ((t & SAMPLE_CPU) != 0) +
-                           ((t & SAMPLE_IDENTIFIER) != 0));
+    uint64_t t = l->sample_type, length = trailer_bytes(t);
     if (!l->sample_id_all || size < 8 + length) return;
     const uint8_t *p = record + size - length;
     if (t & SAMPLE_TID) {
@@ -394,6 +434,7 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
             if (!walk_sample(record + 8, record + size, misc, l, event, stacks, c, n)) n->bad++;
         } else {
             uint64_t i = n->others++;
+            n->kinds |= 1ull << (type < 63 ? type : 63);
             c->offset[i] = at;
             c->type[i] = type;
             c->size[i] = size;
@@ -416,209 +457,203 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
     n->consumed = at;
 }
 
-/* The prefix tree of addresses: stacks root first, one node for each distinct way to an address.
- *
- * Names are looked up once a node, and nodes are far fewer than words. A node is identified by its
- * parent, its kind and its address; user addresses mean something in one address space only, so a
- * stack that has any starts with a node for its space.
- */
-enum { NODE_ROOT, NODE_SPACE, NODE_USER, NODE_KERNEL };
-
-typedef struct {
-    uint64_t *address;
-    uint32_t *parent;
-    int32_t *space;
-    uint16_t *depth;
-    uint8_t *kind;
-    uint32_t count, room;
-    uint32_t *slots; /* node number, 0 for empty: the root is never looked up */
-    uint64_t mask;
-    uint8_t *kinds; /* of one stack's words, while it is added */
-    uint64_t kinds_room;
-} xh_tree;
-
-void xh_tree_free(xh_tree *t) {
-    if (!t) return;
-    free(t->address), free(t->parent), free(t->space), free(t->depth), free(t->kind);
-    free(t->slots), free(t->kinds), free(t);
-}
-
-static int tree_room(xh_tree *t, uint32_t room) {
-    void *a = realloc(t->address, room * sizeof *t->address);
-    if (a) t->address = a;
-    void *p = realloc(t->parent, room * sizeof *t->parent);
-    if (p) t->parent = p;
-    void *s = realloc(t->space, room * sizeof *t->space);
-    if (s) t->space = s;
-    void *d = realloc(t->depth, room * sizeof *t->depth);
-    if (d) t->depth = d;
-    void *k = realloc(t->kind, room);
-    if (k) t->kind = k;
-    if (!a || !p || !s || !d || !k) return -1;
-    t->room = room;
-    return 0;
-}
-
-xh_tree *xh_tree_new(void) {
-    xh_tree *t = calloc(1, sizeof *t);
-    if (!t) return NULL;
-    t->mask = (1u << 14) - 1;
-    t->slots = calloc(t->mask + 1, sizeof *t->slots);
-    if (!t->slots || tree_room(t, 1u << 12) != 0) {
-        xh_tree_free(t);
-        return NULL;
-    }
-    t->address[0] = 0, t->parent[0] = 0, t->space[0] = -1, t->depth[0] = 0, t->kind[0] = NODE_ROOT;
-    t->count = 1;
-    return t;
-}
-
-uint32_t xh_tree_count(const xh_tree *t) { return t->count; }
-
-static uint64_t node_hash(uint32_t parent, uint8_t kind, uint64_t address) {
-    uint64_t h = mix(((uint64_t)parent << 8) | kind, 0, 0xff51afd7ed558ccdu);
-    h = mix(h, address, 0xc4ceb9fe1a85ec53u);
-    return h ^ (h >> 32);
-}
-
-static int tree_grow(xh_tree *t) {
-    uint64_t mask = t->mask * 2 + 1;
-    uint32_t *slots = calloc(mask + 1, sizeof *slots);
-    if (!slots) return -1;
-    for (uint32_t node = 1; node < t->count; node++) {
-        uint64_t at = node_hash(t->parent[node], t->kind[node], t->address[node]) & mask;
-        while (slots[at]) at = (at + 1) & mask;
-        slots[at] = node;
-    }
-    free(t->slots);
-    t->slots = slots;
-    t->mask = mask;
-    return 0;
-}
-
-/* The child of a node, made if need be; 0 when out of memory. */
-static uint32_t tree_child(xh_tree *t, uint32_t parent, uint8_t kind, uint64_t address, int32_t space) {
-    uint64_t at = node_hash(parent, kind, address) & t->mask;
-    for (uint32_t node; (node = t->slots[at]); at = (at + 1) & t->mask)
-        if (t->parent[node] == parent && t->address[node] == address && t->kind[node] == kind) return node;
-    if (t->count == t->room && tree_room(t, t->room * 2) != 0) return 0;
-    uint32_t node = t->count++;
-    t->parent[node] = parent;
-    t->address[node] = address;
-    t->kind[node] = kind;
-    t->space[node] = space;
-    t->depth[node] = (uint16_t)(t->depth[parent] + 1);
-    t->slots[at] = node;
-    if ((uint64_t)t->count * 2 > t->mask && tree_grow(t) != 0) return 0;
-    return node;
-}
-
-/* What each word of a stack is (leaf first): 0 a marker, else a kind; the high bit: a return address.
- *
- * The first address after a marker is where the code was. The others are return addresses: they may
- * lie behind the end of the function that called, so they are looked up one byte earlier.
- */
-#define RETURN_ADDRESS 0x80
-static int word_kinds(const uint64_t *words, uint64_t n, uint8_t *kinds) {
-    int has_user = 0, kind = 0, is_exact = 1;
+/* Rows of the samples that the idle loop itself did not make, and how many it made on each core.
+ * `ranges` are its addresses, start and end, in order. */
+uint64_t xh_busy(const uint64_t *ip, const int32_t *pid, const uint32_t *cpu, uint64_t n,
+                 const uint64_t *ranges, uint64_t n_ranges, uint64_t *idle, uint64_t n_cores,
+                 int64_t *rows) {
+    uint64_t kept = 0;
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t word = words[i];
-        if (word >= (uint64_t)-4095) {
-            kind = (word == CONTEXT_USER || word == (uint64_t)-2560) ? NODE_USER : NODE_KERNEL;
-            is_exact = 1;
-            kinds[i] = 0;
-            continue;
-        }
-        /* No marker yet (some imported chains): the upper half of addresses is the kernel's. */
-        int own = kind ? kind : (word >> 63 ? NODE_KERNEL : NODE_USER);
-        has_user |= own == NODE_USER;
-        kinds[i] = (uint8_t)(own | (is_exact ? 0 : RETURN_ADDRESS));
-        is_exact = 0;
+        int is_idle = 0;
+        for (uint64_t r = 0; pid[i] == 0 && r < n_ranges && ranges[2 * r] <= ip[i]; r++)
+            is_idle |= ip[i] < ranges[2 * r + 1];
+        if (!is_idle) rows[kept++] = (int64_t)i;
+        else if (cpu[i] < n_cores) idle[cpu[i]]++;
     }
-    return has_user;
+    return kept;
 }
 
-/* Add stacks (leaf first, as perf writes them); ends[i] is the node of the leaf of stack i.
- *
- * Stack i is words[start[i] .. start[i] + count[i]), seen in address space space[i]. Its node is the
- * root for an empty one. Returns 0 when out of memory.
- */
-int xh_tree_add(xh_tree *t, const uint64_t *words, const int64_t *start, const int64_t *count,
-                const int64_t *space, uint64_t n, uint32_t *ends) {
+/* Distinct values and how often each occurs, in the order of their first; `table` has mask + 1
+ * zeros, more than twice as many as there are values. */
+uint64_t xh_tally(const int32_t *values, uint64_t n, uint32_t *table, uint64_t mask, int32_t *found,
+                  uint32_t *counts) {
+    uint64_t distinct = 0;
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t length = (uint64_t)count[i];
-        const uint64_t *stack = words + start[i];
-        if (length > t->kinds_room) {
-            uint8_t *kinds = realloc(t->kinds, length);
-            if (!kinds) return 0;
-            t->kinds = kinds;
-            t->kinds_room = length;
+        uint64_t at = mix(0, (uint32_t)values[i], 0x9e3779b97f4a7c15u) & mask;
+        while (table[at] && found[table[at] - 1] != values[i]) at = (at + 1) & mask;
+        if (!table[at]) {
+            found[distinct] = values[i];
+            counts[distinct] = 0;
+            table[at] = (uint32_t)++distinct;
         }
-        uint32_t node = 0;
-        if (word_kinds(stack, length, t->kinds)) {
-            node = tree_child(t, 0, NODE_SPACE, (uint64_t)space[i], (int32_t)space[i]);
-            if (!node) return 0;
-        }
-        for (uint64_t at = length; at-- > 0;) {
-            uint8_t kind = t->kinds[at] & 0x7f;
-            if (!kind) continue;
-            uint64_t address = stack[at] - (t->kinds[at] & RETURN_ADDRESS ? 1 : 0);
-            if (t->depth[node] == UINT16_MAX) break;
-            node = tree_child(t, node, kind, address, (int32_t)space[i]);
-            if (!node) return 0;
-        }
-        ends[i] = node;
+        counts[table[at] - 1]++;
     }
-    return 1;
+    return distinct;
 }
 
-/* The children of nodes, one each, made if need be: children[i] is that of parent[i] at address[i].
- * Nodes are of one kind and in no space: this tree is one of names. 0 when out of memory. */
-int xh_tree_children(xh_tree *t, const uint32_t *parent, const uint64_t *address, uint64_t n,
-                     uint32_t *children) {
+static uint64_t ring_head(const xh_ring *r) {
+    return __atomic_load_n((const uint64_t *)(r->control + 1024), __ATOMIC_ACQUIRE);
+}
+
+static uint64_t ring_tail(const xh_ring *r) {
+    return __atomic_load_n((const uint64_t *)(r->control + 1032), __ATOMIC_RELAXED);
+}
+
+/* A record of a ring in one piece: where it lies, or in `spare` where it wraps. */
+static const uint8_t *whole(const xh_ring *r, uint64_t at, uint16_t size, uint8_t *spare) {
+    uint64_t begin = at & (r->size - 1), first = r->size - begin;
+    if (size <= first) return r->data + begin;
+    memcpy(spare, r->data + begin, first);
+    memcpy(spare + first, r->data, size - first);
+    return spare;
+}
+
+/* The header at `at`; 0 where no whole record is there. Records are multiples of 8 long, so that a
+ * header never wraps. */
+static uint16_t header(const xh_ring *r, uint64_t at, uint64_t head, uint32_t *type, uint16_t *misc) {
+    if (at % 8 || at + 8 > head) return 0;
+    const uint8_t *p = r->data + (at & (r->size - 1));
+    uint16_t size = load16(p + 6);
+    *type = load32(p);
+    *misc = load16(p + 4);
+    return size < 8 || size % 8 || at + size > head ? 0 : size;
+}
+
+static uint64_t lost_by(const uint8_t *record, uint32_t type, uint16_t size) {
+    if (type == RECORD_LOST && size >= 24) return load64(record + 16);
+    return type == RECORD_LOST_SAMPLES && size >= 16 ? load64(record + 8) : 0;
+}
+
+/* Upper bounds for what waits in these rings, each up to its `head`, which goes to the caller. */
+void xh_rings_count(const xh_ring *rings, uint64_t n, uint64_t *heads, xh_counts *out) {
+    uint32_t type;
+    uint16_t misc, size;
+    memset(out, 0, sizeof *out);
     for (uint64_t i = 0; i < n; i++) {
-        if (parent[i] >= t->count || t->depth[parent[i]] == UINT16_MAX) return 0;
-        children[i] = tree_child(t, parent[i], NODE_KERNEL, address[i], -1);
-        if (!children[i]) return 0;
+        uint64_t at = ring_tail(&rings[i]);
+        heads[i] = ring_head(&rings[i]);
+        if (heads[i] - at > rings[i].size) continue;
+        for (; (size = header(&rings[i], at, heads[i], &type, &misc)); at += size) {
+            if (type != RECORD_SAMPLE) continue;
+            out->samples++;
+            out->words += size / 8 + 2;
+        }
     }
-    return 1;
 }
 
-void xh_tree_copy(const xh_tree *t, uint32_t *parent, uint64_t *address, int32_t *space, uint16_t *depth,
-                  uint8_t *kind) {
-    memcpy(parent, t->parent, t->count * sizeof *parent);
-    memcpy(address, t->address, t->count * sizeof *address);
-    memcpy(space, t->space, t->count * sizeof *space);
-    memcpy(depth, t->depth, t->count * sizeof *depth);
-    memcpy(kind, t->kind, t->count);
+/* Walk the samples that wait in these rings, in place, and free the room. Of other records only the
+ * losses are told, by ring. `spare` has 64 KiB, for a record that wraps. */
+void xh_rings_walk(const xh_ring *rings, uint64_t n, const uint64_t *heads, const xh_layout *layout,
+                   xh_stacks *stacks, xh_columns *c, xh_counts *counts, uint64_t *lost, uint8_t *spare) {
+    uint32_t type;
+    uint16_t misc, size;
+    memset(counts, 0, sizeof *counts);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = ring_tail(&rings[i]);
+        lost[i] = 0;
+        if (heads[i] - at > rings[i].size) at = heads[i];
+        for (; (size = header(&rings[i], at, heads[i], &type, &misc)); at += size) {
+            const uint8_t *record = whole(&rings[i], at, size, spare);
+            if (type != RECORD_SAMPLE) lost[i] += lost_by(record, type, size);
+            else if (!walk_sample(record + 8, record + size, misc, layout, 0, stacks, c, counts)) counts->bad++;
+        }
+        __atomic_store_n((uint64_t *)(rings[i].control + 1032), heads[i], __ATOMIC_RELEASE);
+    }
 }
 
-/* Which rows are equal: which[i] is the number of row i among the distinct ones, in the order they
- * come first; first[j] is where number j does. Sorting them, as numpy would, takes ten times as
- * long. Returns how many there are, UINT32_MAX when out of memory. */
-uint32_t xh_distinct(const int64_t *const *columns, uint32_t n_columns, uint32_t n, uint32_t *which,
-                     uint32_t *first) {
-    uint64_t mask = 1023;
-    while (mask < 2ull * n) mask = mask * 2 + 1;
-    uint32_t *slots = calloc(mask + 1, sizeof *slots), count = 0;
-    if (!slots) return UINT32_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t h = 0x9e3779b97f4a7c15u;
-        for (uint32_t c = 0; c < n_columns; c++) h = mix(h, (uint64_t)columns[c][i], 0xff51afd7ed558ccdu);
-        uint64_t at = (h ^ (h >> 32)) & mask;
-        for (; slots[at]; at = (at + 1) & mask) {
-            uint32_t other = first[slots[at] - 1], c = 0;
-            while (c < n_columns && columns[c][other] == columns[c][i]) c++;
-            if (c == n_columns) break;
+/* Upper bounds for what the side band in these rings tells. */
+void xh_told_count(const xh_ring *rings, uint64_t n, uint64_t *heads, xh_told_counts *out) {
+    uint32_t type;
+    uint16_t misc, size;
+    memset(out, 0, sizeof *out);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = ring_tail(&rings[i]);
+        heads[i] = ring_head(&rings[i]);
+        if (heads[i] - at > rings[i].size) continue;
+        for (; (size = header(&rings[i], at, heads[i], &type, &misc)); at += size) {
+            out->comms += type == RECORD_COMM;
+            out->forks += type == RECORD_FORK;
+            out->exits += type == RECORD_EXIT;
+            out->maps += type == RECORD_MMAP2;
+            out->rest += size;
         }
-        if (!slots[at]) {
-            first[count] = i;
-            slots[at] = ++count;
-        }
-        which[i] = slots[at] - 1;
     }
-    free(slots);
-    return count;
+}
+
+static void told_comm(const uint8_t *record, uint16_t size, uint16_t misc, int64_t time, xh_told *c, uint64_t i) {
+    uint8_t *name = c->comm_name + COMM_BYTES * i;
+    uint64_t room = size - 16u < COMM_BYTES ? size - 16u : COMM_BYTES;
+    const uint8_t *end = memchr(record + 16, 0, room);
+    if (end) room = (uint64_t)(end - record) - 16;
+    memset(name, 0, COMM_BYTES);
+    memcpy(name, record + 16, room);
+    c->comm_time[i] = time;
+    c->comm_pid[i] = (int32_t)load32(record + 8);
+    c->comm_tid[i] = (int32_t)load32(record + 12);
+    c->comm_exec[i] = (misc & MISC_COMM_EXEC) != 0;
+}
+
+static void told_map(const uint8_t *record, int64_t time, uint64_t hash, xh_told *c, uint64_t i) {
+    c->map_time[i] = time;
+    c->map_pid[i] = (int32_t)load32(record + 8);
+    c->map_start[i] = load64(record + 16);
+    c->map_length[i] = load64(record + 24);
+    c->map_offset[i] = load64(record + 32);
+    c->map_hash[i] = hash;
+}
+
+/* FORK and EXIT share one layout: pid, ppid, tid, ptid, time. */
+static void told_fork(const uint8_t *record, int64_t *time, int32_t *pid, int32_t *parent_pid, int32_t *tid,
+                      int32_t *parent_tid, uint64_t i) {
+    pid[i] = (int32_t)load32(record + 8);
+    parent_pid[i] = (int32_t)load32(record + 12);
+    tid[i] = (int32_t)load32(record + 16);
+    parent_tid[i] = (int32_t)load32(record + 20);
+    time[i] = (int64_t)load64(record + 24);
+}
+
+/* Walk the side band that waits in these rings, in place, and free the room. `known` are the files
+ * told of before. Losses are told by ring; whatever else there is goes to `rest` as it is. */
+void xh_told_walk(const xh_ring *rings, uint64_t n, const uint64_t *heads, const xh_layout *layout,
+                  xh_stacks *known, xh_told *c, xh_told_counts *out, uint64_t *lost, uint8_t *spare) {
+    uint64_t t = layout->sample_type, length = trailer_bytes(t);
+    uint64_t time_at = length - ((t & SAMPLE_TID) ? 8 : 0);
+    int has_time = layout->sample_id_all && (t & SAMPLE_TIME);
+    uint32_t type;
+    uint16_t misc, size;
+    memset(out, 0, sizeof *out);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = ring_tail(&rings[i]);
+        lost[i] = 0;
+        if (heads[i] - at > rings[i].size) at = heads[i];
+        for (; (size = header(&rings[i], at, heads[i], &type, &misc)); at += size) {
+            const uint8_t *record = whole(&rings[i], at, size, spare);
+            int64_t time = has_time && size >= 8 + length ? (int64_t)load64(record + size - time_at) : 0;
+            int is_new = 0;
+            if (type == RECORD_COMM && size >= 16) {
+                told_comm(record, size, misc, time, c, out->comms++);
+            } else if (type == RECORD_FORK && size >= 32) {
+                told_fork(record, c->fork_time, c->fork_pid, c->fork_parent_pid, c->fork_tid,
+                          c->fork_parent_tid, out->forks++);
+            } else if (type == RECORD_EXIT && size >= 32) {
+                told_fork(record, c->exit_time, c->exit_pid, c->exit_parent_pid, c->exit_tid,
+                          c->exit_parent_tid, out->exits++);
+            } else if (type == RECORD_MMAP2 && size >= 80) {
+                uint64_t hash = mapped_file_hash(record, size);
+                told_map(record, time, hash, c, out->maps++);
+                stack_id(known, (const uint8_t *)&hash, 1, &is_new);
+            } else if (type == RECORD_LOST || type == RECORD_LOST_SAMPLES) {
+                lost[i] += lost_by(record, type, size);
+            } else if (type != RECORD_THROTTLE && type != RECORD_UNTHROTTLE) {
+                is_new = 1;
+            }
+            if (is_new) {
+                memcpy(c->rest + out->rest, record, size);
+                out->rest += size;
+            }
+        }
+        __atomic_store_n((uint64_t *)(rings[i].control + 1032), heads[i], __ATOMIC_RELEASE);
+    }
 }
 
 /* Copy what the kernel wrote since the last call out of a ring, and give the space back.
@@ -643,4 +678,18 @@ uint64_t xh_ring_read(uint8_t *control, const uint8_t *data, uint64_t data_size,
 uint64_t xh_ring_pending(const uint8_t *control) {
     return __atomic_load_n((const uint64_t *)(control + 1024), __ATOMIC_ACQUIRE) -
            __atomic_load_n((const uint64_t *)(control + 1032), __ATOMIC_RELAXED);
+}
+
+/* Copy what waits in these rings, from number `first` on, one behind the other. The number of the
+ * first that did not fit, or n. */
+uint64_t xh_rings_read(const xh_ring *rings, uint64_t n, uint64_t first, uint8_t *out, uint64_t cap,
+                       uint64_t *bytes) {
+    *bytes = 0;
+    for (uint64_t i = first; i < n; i++) {
+        const xh_ring *r = &rings[i];
+        uint64_t waiting = ring_head(r) - ring_tail(r);
+        if (waiting <= r->size && waiting > cap - *bytes) return i;
+        *bytes += xh_ring_read(r->control, r->data, r->size, out + *bytes, cap - *bytes);
+    }
+    return n;
 }

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exhume.errors import EXIT_INTERNAL, ExhumeError
-from exhume.model.arrays import I32, U8, U16, U32, U64
+from exhume.model.arrays import I32, I64, U8, U16, U32, U64
 
-ABI = 4
+ABI = 5
 STACK_SLOTS_LOG2 = 12
+MOST_CORES = 1 << 16
 
 
 class Layout(ctypes.Structure):
@@ -31,14 +34,19 @@ class Layout(ctypes.Structure):
     ]
 
 
-class _Counts(ctypes.Structure):
+class Counts(ctypes.Structure):
+    """What a walk found, or at most will find."""
+
     _fields_ = [
         (name, ctypes.c_uint64)
-        for name in ("samples", "others", "words", "new_stacks", "bad", "consumed")
+        for name in ("samples", "others", "words", "new_stacks", "bad", "consumed", "kinds")
     ]
 
 
-_COLUMNS: tuple[tuple[str, str, type[np.generic]], ...] = (
+Spec = tuple[tuple[str, str, type[np.generic]], ...]
+"""Of columns: name, what sizes it, type."""
+
+COLUMNS: Spec = (
     ("time", "samples", np.uint64),
     ("ip", "samples", np.uint64),
     ("period", "samples", np.uint64),
@@ -61,11 +69,13 @@ _COLUMNS: tuple[tuple[str, str, type[np.generic]], ...] = (
     ("other_cpu", "others", np.uint32),
     ("file_hash", "others", np.uint64),
 )
-"""Name, what sizes it, type: in the order of xh_columns in native.c."""
+"""In the order of xh_columns in native.c."""
 
 
-class _Columns(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name, _, _ in _COLUMNS]
+class Columns(ctypes.Structure):
+    """Where the columns are: NULL for those that nobody fills."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name, _, _ in COLUMNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +99,24 @@ class SampleColumns:
         return len(self.time)
 
 
-NO_SAMPLES = SampleColumns(*(np.empty(0, dtype) for name, size, dtype in _COLUMNS[:10]))
+_NO_ROWS: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, _, dtype in COLUMNS}
+NO_SAMPLES = SampleColumns(*(_NO_ROWS[name] for name in SampleColumns.__slots__))
+
+
+def allocate(
+    columns: Spec, size: str, rows: int, pointers: ctypes.Structure
+) -> dict[str, NDArray[Any]]:
+    """The columns of that size, all in one block: twenty arrays cost more than a small walk."""
+    wanted = [(name, np.dtype(dtype)) for name, sized_by, dtype in columns if sized_by == size]
+    block = np.empty(sum(-(-rows * dtype.itemsize // 8) for _, dtype in wanted), np.uint64)
+    start, at = block.ctypes.data, 0
+    found = {}
+    for name, dtype in wanted:
+        words = -(-rows * dtype.itemsize // 8)
+        found[name] = block[at : at + words].view(dtype)[:rows]
+        setattr(pointers, name, start + 8 * at)
+        at += words
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +135,8 @@ class RecordColumns:
     cpu: U32
     file_hash: U64
     """Of an MMAP2 record: equal for equal files."""
+    kinds: int = -1
+    """Which types there are: bit n for type n, bit 63 for all from 63 on."""
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -149,17 +178,17 @@ def library() -> ctypes.CDLL:
         "xh_stacks_count": (u32, [pointer]),
         "xh_count": (None, [pointer, u64, pointer]),
         "xh_span": (u64, [pointer, u64, u64]),
-        "xh_distinct": (u32, [pointer, u32, u32, pointer, pointer]),
         "xh_walk": (
             None,
             [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer],
         ),
-        "xh_tree_new": (pointer, []),
-        "xh_tree_free": (None, [pointer]),
-        "xh_tree_count": (u32, [pointer]),
-        "xh_tree_add": (ctypes.c_int, [pointer, pointer, pointer, pointer, pointer, u64, pointer]),
-        "xh_tree_children": (ctypes.c_int, [pointer, pointer, pointer, u64, pointer]),
-        "xh_tree_copy": (None, [pointer] * 6),
+        "xh_busy": (u64, [pointer, pointer, pointer, u64, pointer, u64, pointer, u64, pointer]),
+        "xh_tally": (u64, [pointer, u64, pointer, u64, pointer, pointer]),
+        "xh_rings_count": (None, [pointer, u64, pointer, pointer]),
+        "xh_rings_walk": (None, [pointer, u64, *[pointer] * 7]),
+        "xh_told_count": (None, [pointer, u64, pointer, pointer]),
+        "xh_told_walk": (None, [pointer, u64, *[pointer] * 7]),
+        "xh_rings_read": (u64, [pointer, u64, u64, pointer, u64, pointer]),
         "xh_ring_read": (u64, [pointer, pointer, u64, pointer, u64]),
         "xh_ring_pending": (u64, [pointer]),
     }
@@ -189,6 +218,11 @@ class Walker:
             self._library.xh_stacks_free(self._stacks)
 
     @property
+    def stacks(self) -> int:
+        """The dictionary, for the C library."""
+        return int(self._stacks)
+
+    @property
     def stack_count(self) -> int:
         return int(self._library.xh_stacks_count(self._stacks))
 
@@ -198,13 +232,17 @@ class Walker:
 
     def walk(self, buffer: U8) -> Walked:
         buffer = np.ascontiguousarray(buffer)
-        bounds = _Counts()
-        self._library.xh_count(buffer.ctypes.data, len(buffer), ctypes.addressof(bounds))
-        arrays = {name: np.empty(getattr(bounds, size), dtype) for name, size, dtype in _COLUMNS}
-        pointers = _Columns(*(array.ctypes.data for array in arrays.values()))
-        counts = _Counts()
+        start = buffer.ctypes.data
+        bounds = Counts()
+        self._library.xh_count(start, len(buffer), ctypes.addressof(bounds))
+        pointers = Columns()
+        arrays = dict(_NO_ROWS)
+        for size in ("samples", "others", "words"):
+            if rows := getattr(bounds, size):
+                arrays |= allocate(COLUMNS, size, rows, pointers)
+        counts = Counts()
         self._library.xh_walk(
-            buffer.ctypes.data, len(buffer), ctypes.addressof(self._layouts),
+            start, len(buffer), ctypes.addressof(self._layouts),
             self._ids.ctypes.data, self._id_layout.ctypes.data, len(self._ids),
             self._stacks, ctypes.addressof(pointers), ctypes.addressof(counts),
         )  # fmt: skip
@@ -222,6 +260,7 @@ class Walker:
                 tid=arrays["other_tid"],
                 cpu=arrays["other_cpu"],
                 file_hash=arrays["file_hash"],
+                kinds=int(counts.kinds),
             ),
             words=arrays["words"][: counts.words],
             word_count=arrays["word_count"][: counts.new_stacks],
@@ -243,3 +282,29 @@ def ring_read(control: int, data: int, data_bytes: int, out: U8) -> int:
 
 def ring_pending(control: int) -> int:
     return int(library().xh_ring_pending(control))
+
+
+def busy_rows(samples: SampleColumns, idle_ranges: U64) -> tuple[I64, dict[int, int]]:
+    """Which samples the idle loop itself did not make, and how many it made, by core."""
+    ip, pid, cpu = (np.ascontiguousarray(x) for x in (samples.ip, samples.pid, samples.cpu))
+    cores = int(cpu.max(initial=0)) + 1
+    idle = np.zeros(min(cores, MOST_CORES), np.uint64)
+    rows = np.empty(len(ip), np.int64)
+    ranges = np.ascontiguousarray(idle_ranges)
+    kept = library().xh_busy(
+        ip.ctypes.data, pid.ctypes.data, cpu.ctypes.data, len(ip), ranges.ctypes.data,
+        len(ranges), idle.ctypes.data, len(idle), rows.ctypes.data,
+    )  # fmt: skip
+    return rows[:kept], {core: count for core, count in enumerate(idle.tolist()) if count}
+
+
+def tally(values: I32) -> tuple[list[int], list[int]]:
+    """Distinct values, in the order of their first, and how often each occurs."""
+    values = np.ascontiguousarray(values)
+    table = np.zeros(1 << (2 * len(values) + 1).bit_length(), np.uint32)
+    found, counts = np.empty(len(values), np.int32), np.empty(len(values), np.uint32)
+    distinct = library().xh_tally(
+        values.ctypes.data, len(values), table.ctypes.data, len(table) - 1, found.ctypes.data,
+        counts.ctypes.data,
+    )  # fmt: skip
+    return found[:distinct].tolist(), counts[:distinct].tolist()

@@ -92,6 +92,8 @@ def concat(parts: Sequence[Table], empty: Table) -> Table:
 
 
 def _rows(records: RecordColumns, kind: RecordType, least_bytes: int) -> I64:
+    if not records.kinds >> kind & 1:
+        return np.empty(0, np.int64)
     picked = (records.type == kind) & (records.size >= least_bytes)
     return np.flatnonzero(picked)
 

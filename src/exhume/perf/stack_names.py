@@ -1,27 +1,31 @@
 """Trees of addresses → the one tree of names that a segment keeps.
 
-Names are looked up once a node of the tree of addresses. The two trees are then joined level by
-level: whatever leads to the same names, with the same process name on top, is one node.
+Names are looked up once a place of code, in the whole segment; what was named before is only found
+again. The two trees are then joined: whatever leads to the same names, with the same process name
+on top, is one node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from exhume.derive.kernel_frames import kernel_mode
-from exhume.model.arrays import I64, U8, U64, Bool
+from exhume.model.arrays import I8, I64, U8, U32, U64, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.asof import UNKNOWN
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
+from exhume.perf.joins import Rows
 from exhume.perf.symbolize import Symbolizer
-from exhume.perf.tree import AddressTree, NodeKind, TreeBuilder
+from exhume.perf.tree import AddressTree, NamedPlaces, NodeKind, Places, TreeBuilder
 
 LOST = -1
 """Instead of a node: the stack is not known (its frame of the log was damaged)."""
+_KERNEL = -2
+"""The number of the kernel as code, and those below it: after its symbols changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,120 +44,117 @@ class StackNamer:
         self._symbols = symbolizer
         self._files = files
         self._tree = TreeBuilder()
-        self._ends: list[I64] = []
-        self._modes: list[U8] = []
-        self._said: I64 = np.empty(0, np.int64)
+        self._mode: U8 = np.empty(0, np.uint8)
+        """Of each node of the tree: of a stack that ends there."""
+        self._said: I8 = np.empty(0, np.int8)
         """The mode that each frame so far speaks for; -1 where it does not."""
+        self._places = Rows(2)
+        """(code, offset in it) named so far, and their frames."""
+        self._frames: U32 = np.empty(0, np.uint32)
+        self._codes: dict[tuple[str, str], int] = {}
 
     def add(self, tree: AddressTree, comm: I64, node: I64, text: Callable[[int], str]) -> I64:
-        """For each distinct (process name, node of addresses) the node of the tree of names.
+        """For each (process name, node of addresses) the node of the tree of names.
 
         `text` gives the process name of a number in `comm`.
         """
-        frame = self._frames(tree)
-        is_folded = self._folded(tree, frame)
-        modes = self._node_modes(tree, frame)
-        ends = self._join(tree, frame, is_folded, comm, node, text)
+        places = tree.places()
+        first, which = distinct_rows(comm)
+        names = [Frame(text(one), "", FrameKind.PROCESS) for one in comm[first].tolist()]
+        numbers = self._symbols.frames.numbers(names)
+        top = self._tree.children(np.zeros(len(names), np.int64), numbers)
+        order = np.argsort(which, kind="stable")
+        ends, modes = np.empty(len(node), np.int64), np.empty(len(node), np.uint8)
         lost = node == LOST
-        lost_frames = np.full(int(lost.sum()), self._symbols.lost_stack, np.int64)
-        ends[lost] = self._tree.children(ends[lost], lost_frames)
-        self._ends.append(ends)
-        self._modes.append(np.where(lost, Mode.SYSTEM, modes[np.maximum(node, 0)]).astype(np.uint8))
+        ends[order], modes[order] = self._tree.join(
+            tree, places, self._named(places), top, which[order], np.where(lost, 0, node)[order]
+        )
+        if lost.any():
+            frames = np.full(int(lost.sum()), self._symbols.lost_stack, np.int64)
+            ends[lost] = self._tree.children(ends[lost], frames)
+            modes[lost] = Mode.SYSTEM
+        self._mode = _grown(self._mode, len(self._tree))
+        self._mode[ends] = modes
         return ends
 
     def finish(self) -> tuple[StackTree, I64]:
         """The tree, and each node's new number."""
-        ends = np.concatenate([np.empty(0, np.int64), *self._ends])
-        modes = np.concatenate([np.empty(0, np.uint8), *self._modes])
-        return self._tree.finish(self._symbols.frames.frames, ends, modes)
+        modes = _grown(self._mode, len(self._tree))[: len(self._tree)]
+        return self._tree.finish(self._symbols.frames.frames, np.arange(len(modes)), modes)
 
-    def _frames(self, tree: AddressTree) -> I64:
-        frame = np.full(len(tree.parent), self._symbols.unknown, np.int64)
-        is_kernel, is_user = tree.kind == NodeKind.KERNEL, tree.kind == NodeKind.USER
-        frame[is_kernel] = self._symbols.kernel(tree.address[is_kernel])
-        space = tree.space[is_user].astype(np.int64)
-        frame[is_user] = self._user_frames(space, tree.address[is_user])
-        return frame
+    def _named(self, places: Places) -> NamedPlaces:
+        frame = np.full(len(places.kind), self._symbols.unknown, np.uint32)
+        is_kernel = places.kind == NodeKind.KERNEL
+        kernel = _KERNEL - self._symbols.kernel_generation
+        frame[is_kernel] = self._known_frames(
+            np.full(int(is_kernel.sum()), kernel, np.int64),
+            places.address[is_kernel],
+            lambda _, addresses: self._symbols.kernel(addresses),
+        )
+        is_user = places.kind == NodeKind.USER
+        space = places.space[is_user].astype(np.int64)
+        frame[is_user] = self._user_frames(space, places.address[is_user])
+        nameless = (frame == self._symbols.unknown) | (frame == self._symbols.unknown_kernel)
+        nameless &= is_kernel | is_user
+        return NamedPlaces(frame, self._modes(frame, is_kernel), nameless)
 
-    def _user_frames(self, space: I64, address: U64) -> I64:
-        frame = np.full(len(address), self._symbols.unknown, np.int64)
+    def _user_frames(self, space: I64, address: U64) -> U32:
+        frame = np.full(len(address), self._symbols.unknown, np.uint32)
         if not len(address):
             return frame
         file, offset = self._history.mapping(space, address)
-        order = np.argsort(file, kind="stable")
-        hashes, first = np.unique(file[order], return_index=True)
-        for hash_, rows in zip(hashes.tolist(), np.split(order, first[1:]), strict=True):
-            code = self._files.get(hash_)
-            if code is None:
-                continue
-            if code.key:
-                frame[rows] = self._symbols.user(code.key, code.path, offset[rows])
-                continue
-            # Code without a file (a JIT's): its map is the process's own, by absolute address.
-            for one in np.unique(space[rows]).tolist():
-                some = rows[space[rows] == one]
-                pid = self._history.space_pid.get(one, UNKNOWN)
-                frame[some] = self._symbols.user(f"jit-{pid}", code.path or "[anon]", address[some])
+        hashes, which = np.unique(file, return_inverse=True)
+        found = [self._files.get(hash_) for hash_ in hashes.tolist()]
+        codes = np.array(
+            [UNKNOWN if code is None else self._code(code.key, code.path) for code in found],
+            np.int64,
+        )[which]
+        # Code without a file (a JIT's): its map is the process's own, by absolute address.
+        is_own = np.array([code is not None and not code.key for code in found])[which]
+        for one in np.unique(space[is_own]).tolist():
+            some = is_own & (space == one)
+            pid = self._history.space_pid.get(one, UNKNOWN)
+            for index in np.unique(which[some]).tolist():
+                code = found[index]
+                if code is not None:
+                    rows = some & (which == index)
+                    codes[rows] = self._code(f"jit-{pid}", code.path or "[anon]")
+        offset = np.where(is_own, address, offset)
+        has_code = codes != UNKNOWN
+        by_number = list(self._codes)
+        frame[has_code] = self._known_frames(
+            codes[has_code],
+            offset[has_code],
+            lambda code, offsets: self._symbols.user(*by_number[code], offsets),
+        )
         return frame
 
-    def _folded(self, tree: AddressTree, frame: I64) -> Bool:
-        """Nodes that add nothing: spaces, and all but the first of a run of nameless addresses."""
-        is_garbage = (frame == self._symbols.unknown) | (frame == self._symbols.unknown_kernel)
-        is_garbage &= (tree.kind == NodeKind.USER) | (tree.kind == NodeKind.KERNEL)
-        repeats: Bool = is_garbage & is_garbage[tree.parent] & (frame == frame[tree.parent])
-        repeats |= tree.kind == NodeKind.SPACE
-        return repeats
+    def _code(self, key: str, path: str) -> int:
+        return self._codes.setdefault((key, path), len(self._codes))
 
-    def _node_modes(self, tree: AddressTree, frame: I64) -> U8:
-        """User where the leaf is user code; else what the innermost telling kernel frame says."""
-        fresh = [kernel_mode(one) for one in self._symbols.frames.frames[len(self._said) :]]
-        new = np.array([-1 if mode is None else int(mode) for mode in fresh], np.int64)
-        self._said = np.concatenate([self._said, new])
-        said = self._said[frame]
-        said[tree.kind != NodeKind.KERNEL] = -1
-        for rows in _levels(tree):
-            silent = rows[said[rows] < 0]
-            said[silent] = said[tree.parent[silent]]
-        modes = np.where(said >= 0, said, Mode.SYSTEM)
-        return np.where(tree.kind == NodeKind.USER, Mode.USER, modes).astype(np.uint8)
+    def _known_frames(self, code: I64, offset: U64, look_up: Callable[[int, U64], I64]) -> U32:
+        """Frames at offsets of code; only those that were never asked for are looked up."""
+        before = len(self._frames)
+        numbers = self._places.add(code, offset.view(np.int64))
+        if len(self._places) > before:
+            codes = self._places.column(0, before)
+            offsets = self._places.column(1, before).view(np.uint64)
+            fresh = np.empty(len(codes), np.uint32)
+            for one in np.unique(codes).tolist():
+                rows = codes == one
+                fresh[rows] = look_up(one, offsets[rows])
+            self._frames = np.concatenate([self._frames, fresh])
+        return self._frames[numbers]
 
-    def _join(
-        self, tree: AddressTree, frame: I64, is_folded: Bool, comm: I64, node: I64,
-        text: Callable[[int], str],
-    ) -> I64:  # fmt: skip
-        """Level by level: the pairs (process name, node) that lead to those asked for, top down."""
-        comms, comm_index = np.unique(comm, return_inverse=True)
-        size = len(tree.parent)
-        asked = comm_index * size + np.maximum(node, 0)
-        depth = tree.depth[np.maximum(node, 0)]
-        levels: list[I64] = [np.empty(0, np.int64)] * (int(depth.max(initial=0)) + 1)
-        above = np.empty(0, np.int64)
-        for level in range(len(levels) - 1, -1, -1):
-            pairs = np.unique(np.concatenate([asked[depth == level], above]))
-            levels[level] = pairs
-            above = pairs - pairs % size + tree.parent[pairs % size]
-        names = [Frame(text(number), "", FrameKind.PROCESS) for number in comms.tolist()]
-        top = self._tree.children(
-            np.zeros(len(comms), np.int64), self._symbols.frames.numbers(names)
-        )
-        ends = np.empty(len(asked), np.int64)
-        before, named_before = levels[0], top[levels[0] // size]
-        ends[depth == 0] = top[comm_index[depth == 0]]
-        for level in range(1, len(levels)):
-            pairs = levels[level]
-            nodes = pairs % size
-            parents = pairs - nodes + tree.parent[nodes]
-            named = named_before[np.searchsorted(before, parents)]
-            grows = ~is_folded[nodes]
-            named[grows] = self._tree.children(named[grows], frame[nodes[grows]])
-            here = depth == level
-            ends[here] = named[np.searchsorted(pairs, asked[here])]
-            before, named_before = pairs, named
-        return ends
+    def _modes(self, frame: U32, is_kernel: Bool) -> I8:
+        new = [kernel_mode(one) for one in self._symbols.frames.frames[len(self._said) :]]
+        said = np.array([-1 if mode is None else int(mode) for mode in new], np.int8)
+        self._said = np.concatenate([self._said, said])
+        return np.where(is_kernel, self._said[frame], -1).astype(np.int8)
 
 
-def _levels(tree: AddressTree) -> list[I64]:
-    """The nodes of each depth below the root."""
-    order = np.argsort(tree.depth, kind="stable")
-    edges = np.searchsorted(tree.depth[order], np.arange(1, int(tree.depth.max(initial=0)) + 2))
-    return [order[a:b] for a, b in pairwise(edges)]
+def _grown(column: U8, length: int) -> U8:
+    if length <= len(column):
+        return column
+    # Some room ahead: it grows a little with every chunk of samples.
+    return np.concatenate([column, np.zeros(length + length // 8 - len(column), np.uint8)])

@@ -50,10 +50,10 @@ class Symbolizer:
         self.frames = frames
         self._find_table = find_table
         self._kernel = kernel
+        self.kernel_generation = 0
+        """Rises when the kernel's symbols change: what was named before may have another name."""
         self._known: dict[str, dict[int, int]] = {}
         """Of each table the frames of the symbols seen so far; the kernel's is the empty name."""
-        self._places: dict[tuple[str, str], tuple[U64, I64]] = {}
-        """Of each file the offsets seen so far, ordered, and their frames."""
         self.unknown = frames.number(UNKNOWN_FRAME)
         self.unknown_kernel = frames.number(UNKNOWN_KERNEL_FRAME)
         self.lost_stack = frames.number(LOST_STACK_FRAME)
@@ -62,6 +62,7 @@ class Symbolizer:
         """Code that appeared in the kernel since its table was read: BPF programs, trampolines."""
         if self._kernel is not None and symbols:
             self._kernel = kallsyms.with_extra(self._kernel, symbols)
+            self.kernel_generation += 1
             self._known.pop("", None)  # its symbols are numbered anew
 
     def kernel(self, addresses: U64) -> I64:
@@ -84,22 +85,9 @@ class Symbolizer:
     def user(self, key: str, path: str, offsets: U64) -> I64:
         """Frames of a file's code at these file offsets (for JIT code: absolute addresses).
 
-        A table is opened only for offsets that were not asked for before: most come again and
-        again, and the tables do not all fit into memory.
+        Ask for each offset once: a table is opened for it, and they do not all fit into memory.
         """
         module = PurePosixPath(path.removesuffix(" (deleted)")).name or path
-        unique, inverse = np.unique(offsets, return_inverse=True)
-        known, numbers = self._places.get((key, module), (unique[:0], np.empty(0, np.int64)))
-        fresh = unique[~np.isin(unique, known, assume_unique=True)]
-        if len(fresh):
-            known = np.concatenate([known, fresh])
-            numbers = np.concatenate([numbers, self._look_up(key, module, fresh)])
-            order = np.argsort(known, kind="stable")
-            known, numbers = known[order], numbers[order]
-            self._places[key, module] = known, numbers
-        return numbers[np.searchsorted(known, unique)][inverse]
-
-    def _look_up(self, key: str, module: str, offsets: U64) -> I64:
         table = self._find_table(key)
         if table is None:
             return self._nameless(module, offsets)

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from exhume.model.arrays import I32, I64, U8, U16, U32, U64
+from exhume.model.arrays import I8, I32, I64, U8, U16, U32, U64, Bool
 from exhume.model.stack import Frame, StackTree
-from exhume.perf.native import library
+from exhume.perf.joins import library
+
+_NODE = np.dtype(
+    [
+        ("address", np.uint64),
+        ("parent", np.uint32),
+        ("space", np.int32),
+        ("depth", np.uint16),
+        ("kind", np.uint8),
+    ],
+    align=True,
+)
+"""As xh_node in joins.c."""
+_FAILED = 0xFFFF_FFFF
 
 
 class NodeKind(IntEnum):
-    """As in native.c."""
+    """As in joins.c."""
 
     ROOT = 0
     SPACE = 1
     USER = 2
     KERNEL = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Nodes:
-    parent: U32
-    address: U64
-    space: I32
-    depth: U16
-    kind: U8
 
 
 class _Tree:
@@ -43,29 +50,71 @@ class _Tree:
         if getattr(self, "handle", None):
             self.library.xh_tree_free(self.handle)
 
-    def nodes(self) -> _Nodes:
-        size = int(self.library.xh_tree_count(self.handle))
-        parent, address = np.empty(size, np.uint32), np.empty(size, np.uint64)
-        space, depth = np.empty(size, np.int32), np.empty(size, np.uint16)
-        kind = np.empty(size, np.uint8)
-        arrays = (parent, address, space, depth, kind)
-        self.library.xh_tree_copy(self.handle, *(array.ctypes.data for array in arrays))
-        return _Nodes(parent, address, space, depth, kind)
+    def __len__(self) -> int:
+        return int(self.library.xh_tree_count(self.handle))
+
+    def nodes(self) -> NDArray[Any]:
+        """Not a copy: good until the tree grows."""
+        where = self.library.xh_tree_nodes(self.handle)
+        memory = (ctypes.c_uint8 * (len(self) * _NODE.itemsize)).from_address(where)
+        memory.owner = self  # type: ignore[attr-defined]
+        nodes: NDArray[Any] = np.frombuffer(memoryview(memory), _NODE)
+        return nodes
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """The distinct places of code in a tree of addresses; number 0 is none."""
+
+    of_node: U32
+    kind: U8
+    space: I32
+    """The address space that a user address is of."""
+    address: U64
+
+
 class AddressTree:
     """Stacks of addresses, root first; a parent comes before its children."""
 
-    parent: U32
-    address: U64
-    """Return addresses already one byte earlier, so that they lie in the function that called."""
-    space: I32
-    """The address space that a user address is of."""
-    depth: U16
-    kind: U8
-    ends: U32
-    """Of each stack given, the node of its leaf; 0 (the root) for an empty one."""
+    def __init__(self, tree: _Tree, ends: U32) -> None:
+        self.tree = tree
+        self._nodes = tree.nodes()
+        self.ends = ends
+        """Of each stack given, the node of its leaf; 0 (the root) for an empty one."""
+
+    @property
+    def parent(self) -> U32:
+        return self._column("parent")
+
+    @property
+    def address(self) -> U64:
+        """Return addresses already one byte earlier, so that they lie in the calling function."""
+        return self._column("address")
+
+    @property
+    def space(self) -> I32:
+        return self._column("space")
+
+    @property
+    def depth(self) -> U16:
+        return self._column("depth")
+
+    @property
+    def kind(self) -> U8:
+        return self._column("kind")
+
+    def _column(self, name: str) -> NDArray[Any]:
+        return self._nodes[name]
+
+    def places(self) -> Places:
+        of_node, first = (np.empty(len(self._nodes), np.uint32) for _ in range(2))
+        count = self.tree.library.xh_tree_places(
+            self.tree.handle, of_node.ctypes.data, first.ctypes.data
+        )
+        if count == _FAILED:
+            raise MemoryError("no memory for the places of a tree of stacks")
+        nodes = self._nodes[first[:count]]
+        return Places(of_node, nodes["kind"], nodes["space"], nodes["address"])
 
 
 def address_tree(words: U64, start: I64, count: I64, space: I64) -> AddressTree:
@@ -84,8 +133,22 @@ def address_tree(words: U64, start: I64, count: I64, space: I64) -> AddressTree:
         tree.handle, words.ctypes.data, *pointers, len(start), ends.ctypes.data
     ):
         raise MemoryError("no memory for a tree of stacks")
-    nodes = tree.nodes()
-    return AddressTree(nodes.parent, nodes.address, nodes.space, nodes.depth, nodes.kind, ends)
+    return AddressTree(tree, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlaces:
+    """What is known of each place of a tree of addresses."""
+
+    frame: U32
+    mode: I8
+    """That its frame speaks for; -1 where it says nothing."""
+    is_nameless: Bool
+    """Of a run of nameless addresses the first stands for all."""
+
+
+class _Named(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name in ("frame", "mode", "nameless")]
 
 
 class TreeBuilder:
@@ -93,6 +156,9 @@ class TreeBuilder:
 
     def __init__(self) -> None:
         self._tree = _Tree()
+
+    def __len__(self) -> int:
+        return len(self._tree)
 
     def children(self, parent: I64, frame: I64) -> I64:
         """The child of each node for that frame, made if need be."""
@@ -109,6 +175,34 @@ class TreeBuilder:
             raise MemoryError("no memory for the tree of names")
         return found.astype(np.int64)
 
+    def join(
+        self, stacks: AddressTree, places: Places, named: NamedPlaces,
+        top: I64, process: U32, node: I64,
+    ) -> tuple[U32, U8]:  # fmt: skip
+        """The node and the mode of stacks that end at `node` of addresses, below `top[process]`.
+
+        Whatever leads to the same names is one node. Rows of one process should come together.
+        """
+        held = [np.ascontiguousarray(column, np.uint32) for column in (top, process, node)]
+        frame = np.ascontiguousarray(named.frame, np.uint32)
+        mode = np.ascontiguousarray(named.mode, np.int8)
+        nameless = np.ascontiguousarray(named.is_nameless, np.uint8)
+        if min(len(frame), len(mode), len(nameless)) < len(places.kind):
+            raise ValueError("not all places are named")
+        if len(process) and (
+            int(held[1].max()) >= len(held[0]) or int(held[2].max()) >= len(stacks.tree)
+        ):
+            raise ValueError("a process or node that there is not")
+        ends, modes = np.empty(len(held[2]), np.uint32), np.empty(len(held[2]), np.uint8)
+        facts = _Named(frame.ctypes.data, mode.ctypes.data, nameless.ctypes.data)
+        if not self._tree.library.xh_tree_join(
+            stacks.tree.handle, places.of_node.ctypes.data, ctypes.addressof(facts),
+            self._tree.handle, *(column.ctypes.data for column in held), len(ends),
+            ends.ctypes.data, modes.ctypes.data,
+        ):  # fmt: skip
+            raise MemoryError("no memory for the tree of names")
+        return ends, modes
+
     def add(self, frames: I64, starts: I64, lengths: I64) -> I64:
         """Insert paths, root first: frames[starts[i] : starts[i] + lengths[i]]. Their ends."""
         node = np.zeros(len(starts), np.int64)
@@ -120,16 +214,16 @@ class TreeBuilder:
     def finish(self, frames: list[Frame], ends: I64, modes: U8) -> tuple[StackTree, I64]:
         """The tree, and each node's new number; `modes[i]` is of stacks ending at `ends[i]`."""
         nodes = self._tree.nodes()
-        order = np.argsort(nodes.depth, kind="stable")
+        order = np.argsort(nodes["depth"], kind="stable")
         renumbered = np.empty(len(order), np.int64)
         renumbered[order] = np.arange(len(order))
-        parent = renumbered[nodes.parent[order]]
+        parent = renumbered[nodes["parent"][order]]
         parent[0] = -1
         mode = np.zeros(len(order), np.uint8)
         mode[renumbered[ends]] = modes
         tree = StackTree(
             parent=parent.astype(np.int32),
-            frame=nodes.address[order].astype(np.int32),
+            frame=nodes["address"][order].astype(np.int32),
             mode=mode,
             frames=tuple(frames),
         )

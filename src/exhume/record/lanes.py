@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -44,35 +45,59 @@ class Source:
     due_ns: int = 0
 
 
+Done = tuple[Source, Collected | None, BaseException | None]
+
+
 @dataclass
 class _Lane:
     """One thread, and what it brought home since it was last asked."""
 
-    sources: queue.SimpleQueue[Source | None] = field(default_factory=queue.SimpleQueue)
-    done: queue.SimpleQueue[tuple[Source, Collected | None, BaseException | None]] = field(
-        default_factory=queue.SimpleQueue
-    )
+    todo: deque[Source] = field(default_factory=deque)
+    done: deque[Done] = field(default_factory=deque)
     current: Source | None = None
-    idle: threading.Event = field(default_factory=threading.Event)
+    is_idle: bool = True
+    # Each hand-over is one call in C: an Event takes longer than some sources.
+    _wake: queue.SimpleQueue[bool] = field(default_factory=queue.SimpleQueue)
+    _finished: queue.SimpleQueue[bool] = field(default_factory=queue.SimpleQueue)
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="exhume-sources", daemon=True).start()
 
     def _run(self) -> None:
-        while (source := self.sources.get()) is not None:
-            self.current = source
-            try:
-                self.done.put((source, source.collect(), None))
-            except Exception as error:  # whatever is wrong with one source, the others go on
-                self.done.put((source, None, error))
-            self.current = None
-            if self.sources.empty():
-                self.idle.set()
+        while self._wake.get():
+            while self.todo:
+                try:
+                    self.current = source = self.todo.popleft()
+                except IndexError:  # taken over by another lane
+                    break
+                try:
+                    self.done.append((source, source.collect(), None))
+                except Exception as error:  # whatever is wrong with one source, the others go on
+                    self.done.append((source, None, error))
+                self.current = None
+            self.is_idle = True
+            self._finished.put(True)
 
     def give(self, sources: Sequence[Source]) -> None:
-        self.idle.clear()
-        for source in sources:
-            self.sources.put(source)
+        while not self._finished.empty():
+            self._finished.get_nowait()
+        self.is_idle = False
+        self.todo.extend(sources)
+        self._wake.put(True)
+
+    def wait(self, seconds: float) -> bool:
+        """Until all is done that was given; False where that takes longer."""
+        for _ in range(2 if seconds else 0):  # the first word may be of an earlier time
+            if self.is_idle:
+                break
+            try:
+                self._finished.get(timeout=seconds)
+            except queue.Empty:
+                break
+        return self.is_idle
+
+    def end(self) -> None:
+        self._wake.put(False)
 
 
 class Lanes:
@@ -105,17 +130,16 @@ class Lanes:
         self._given.update(source.name for source in due)
         if due:
             self._lane.give(due)
-        if self._given and not self._lane.idle.wait(self._patience):
+        if self._given and not self._lane.wait(self._patience):
             self._mind_current(now_ns)
         else:
             self._busy = None
         found = self._take(self._lane)
         for name, lane in list(self._stuck.items()):
-            late = self._take(lane)
-            if lane.idle.is_set():
+            if lane.is_idle:
                 del self._stuck[name]
-                lane.sources.put(None)
-            found += late
+                lane.end()
+            found += self._take(lane)
         return found
 
     def states(self) -> Problems:
@@ -139,28 +163,24 @@ class Lanes:
         text = f"no answer for {after_seconds:g} s or longer"
         self.problems[stuck.name] = SourceState(stuck.name, "slow", text)
         waiting: list[Source] = []
-        while True:
+        while lane.todo:
             try:
-                source = lane.sources.get_nowait()
-            except queue.Empty:
+                waiting.append(lane.todo.popleft())
+            except IndexError:  # it goes on, after all
                 break
-            if source is not None:
-                waiting.append(source)
         if waiting:
             self._lane.give(waiting)
-            self._lane.idle.wait(self._patience)
+            self._lane.wait(self._patience)
 
     def _take(self, lane: _Lane) -> list[tuple[str, Collected]]:
         found: list[tuple[str, Collected]] = []
-        while True:
-            try:
-                source, collected, error = lane.done.get_nowait()
-            except queue.Empty:
-                return found
+        while lane.done:
+            source, collected, error = lane.done.popleft()
             self._given.discard(source.name)
             if collected is not None:
                 found.append((source.name, collected))
             self.problems[source.name] = _state(source.name, collected, error)
+        return found
 
 
 def _state(name: str, collected: Collected | None, error: BaseException | None) -> SourceState:

@@ -14,12 +14,13 @@ from exhume.model.arrays import U32
 from exhume.model.fields import CPU_MODES
 from exhume.model.reading import Reading
 from exhume.model.series import MISSING
+from exhume.perf.native import tally
 
 SILENT_TICKS = 10
 """Shorter, and a core that merely has its interrupts off for seconds would be mistaken for one."""
 BUSY_JIFFIES = 30
 """An idle core may well give no samples (tickless); one that works for 0.3 s gives some."""
-_WORK = tuple(f"cpu.{mode}" for mode in CPU_MODES if mode not in ("idle", "iowait", "steal"))
+_WORK = frozenset(f"cpu.{mode}" for mode in CPU_MODES if mode not in ("idle", "iowait", "steal"))
 
 
 class Liveness:
@@ -30,7 +31,7 @@ class Liveness:
     def silent(self, readings: Sequence[Reading], sampled: U32) -> tuple[int, ...]:
         """Of one tick: per-core times, and the cores of its samples. Tells of each core once."""
         worked = _work(readings)
-        heard = set(map(str, np.unique(sampled).tolist()))
+        heard = set(map(str, tally(sampled.view(np.int32))[0]))
         for core, jiffies in worked.items():
             busy = jiffies - self._worked.get(core, jiffies) >= BUSY_JIFFIES
             if core in heard:

@@ -18,7 +18,7 @@ from exhume.model.event import Event
 from exhume.model.reading import Reading
 from exhume.model.sample import Stretch
 from exhume.model.segment import Origin
-from exhume.perf.native import NO_SAMPLES
+from exhume.perf.native import NO_SAMPLES, tally
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS
 from exhume.record import sources
 from exhume.record.background import Background
@@ -40,7 +40,7 @@ from exhume.sampler.tracepoints import Tracepoint
 from exhume.sources.cpu import online_cores
 from exhume.store.headlog import FrameKind
 from exhume.store.layout import symbols_path
-from exhume.store.ticks import FileEntry, Tick, TickSamples, encode_tick
+from exhume.store.ticks import FileEntry, Tick, encode_tick
 
 TICK_NS = 1_000_000_000
 GOVERN_EVERY_NS = 60 * TICK_NS
@@ -289,20 +289,14 @@ class Recorder:
             self.background.learn_files(drained)
         start = min(self._last_end, int(samples.time.min(initial=np.uint64(self._last_end))))
         kept = without_idle(samples, self.background.idle_ranges, self.counters)
-        if len(kept):
-            self._hot_pids = hottest(kept)
+        sampled, hits = tally(kept.pid)
+        if sampled:
+            self._hot_pids = hottest(sampled, hits)
         return Tick(
             start_ns=start,
             end_ns=now,
             epoch=self._epoch.number,
-            samples=TickSamples(
-                time=kept.time.astype(np.int64),
-                core=kept.cpu.astype(np.uint16),
-                pid=kept.pid,
-                tid=kept.tid,
-                stack=kept.stack,
-                cgroup=kept.cgroup,
-            ),
+            samples=kept,
             stack_base=0 if self.sampler is None else self.sampler.stack_count - len(counts),
             words=words,
             word_count=counts,
@@ -316,7 +310,7 @@ class Recorder:
             if drained
             else (),
             cgroup_names=drained.cgroups if drained else {},
-            pid_cgroups=self._owners.ask(drained, kept) if drained else {},
+            pid_cgroups=self._owners.ask(drained, sampled) if drained else {},
             kernel_symbols=drained.kernel_symbols if drained else (),
             readings=readings,
             events=list(self._events),
@@ -325,11 +319,15 @@ class Recorder:
     def _own_readings(self, lateness_ns: int) -> list[Reading]:
         cost = self.cost = own_cost(self._host)
         readings = [
-            Reading.of_node("self.cpu_ns", cost.cpu_ns),
-            Reading.of_node("self.rss_bytes", cost.rss_bytes),
-            Reading.of_node("self.lateness_ns", lateness_ns),
-            Reading.of_node("self.written_bytes", self.head.written_bytes),
-            Reading.of_node("self.rate_hz", round(self.governor.rate_hz)),
+            *Reading.of_nodes(
+                {
+                    "self.cpu_ns": cost.cpu_ns,
+                    "self.rss_bytes": cost.rss_bytes,
+                    "self.lateness_ns": lateness_ns,
+                    "self.written_bytes": self.head.written_bytes,
+                    "self.rate_hz": round(self.governor.rate_hz),
+                }
+            )
         ]
         if self.sampler is not None:
             readings += self.counters.readings(self.sampler.cores)

@@ -8,33 +8,37 @@ import numpy as np
 
 from exhume.host import Host
 from exhume.model.arrays import U64
-from exhume.perf.native import SampleColumns
+from exhume.perf.native import SampleColumns, busy_rows
 from exhume.record.counters import Counters
 from exhume.record.scan import read_cgroup
 from exhume.sampler.sampler import Drained
+from exhume.store.ticks import TickSamples
 
 CGROUP_READS_A_TICK = 100
 HOT_PIDS = 10
 
 
-def without_idle(samples: SampleColumns, idle_ranges: U64, counters: Counters) -> SampleColumns:
+def without_idle(samples: SampleColumns, idle_ranges: U64, counters: Counters) -> TickSamples:
     """Drop what the idle loop itself did; interrupt work on top of it stays."""
-    if not len(idle_ranges) or not len(samples):
-        return samples
-    starts, ends = idle_ranges[:, 0], idle_ranges[:, 1]
-    at = np.searchsorted(starts, samples.ip, "right") - 1
-    is_idle = (samples.pid == 0) & (at >= 0) & (samples.ip < ends[np.maximum(at, 0)])
-    cores, counts = np.unique(samples.cpu[is_idle], return_counts=True)
-    Counters.add(counters.idle, dict(zip(cores.tolist(), counts.tolist(), strict=True)))
-    keep = ~is_idle
-    return SampleColumns(*(getattr(samples, name)[keep] for name in SampleColumns.__slots__))
+    if len(idle_ranges) and len(samples):
+        rows, idle = busy_rows(samples, idle_ranges)
+        Counters.add(counters.idle, idle)
+    else:
+        rows = np.arange(len(samples))
+    return TickSamples(
+        time=samples.time[rows].view(np.int64),
+        core=samples.cpu[rows].astype(np.uint16),
+        pid=samples.pid[rows],
+        tid=samples.tid[rows],
+        stack=samples.stack[rows],
+        cgroup=samples.cgroup[rows],
+    )
 
 
-def hottest(samples: SampleColumns) -> list[int]:
-    """The processes with the most samples."""
-    pids, hits = np.unique(samples.pid, return_counts=True)
-    ranked = pids[np.argsort(-hits, kind="stable")]
-    return [int(pid) for pid in ranked[ranked > 0][:HOT_PIDS]]
+def hottest(pids: list[int], hits: list[int]) -> list[int]:
+    """Of those sampled, the processes with the most samples."""
+    ranked = sorted(zip(hits, pids, strict=True), key=lambda pair: (-pair[0], pair[1]))
+    return [pid for _, pid in ranked if pid > 0][:HOT_PIDS]
 
 
 @dataclass(slots=True)
@@ -47,13 +51,13 @@ class Owners:
     def forget(self) -> None:
         self._known.clear()
 
-    def ask(self, drained: Drained, samples: SampleColumns) -> dict[int, str]:
+    def ask(self, drained: Drained, sampled: list[int]) -> dict[int, str]:
         """The cgroups of processes that were sampled or started a program, if not yet known."""
         started = drained.comms.pid[drained.comms.is_exec].tolist()
         gone = drained.exits.pid.tolist()
         self._known.difference_update(started, gone)
         ended = set(gone)
-        seen = dict.fromkeys((*np.unique(samples.pid).tolist(), *started))
+        seen = dict.fromkeys((*sampled, *started))
         fresh = [p for p in seen if p > 0 and p not in self._known and p not in ended]
         found = {}
         for pid in fresh[:CGROUP_READS_A_TICK]:

@@ -7,15 +7,17 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from exhume.errors import EXIT_PERMISSION, ExhumeError
-from exhume.host import Host
+from exhume.host import Clock, Host
 from exhume.model.status import Missing
 from exhume.record import lock, permissions
 from exhume.record.cgroup_births import CgroupBirths
+from exhume.record.fingerprints import Fingerprints
 from exhume.record.head import Head
 from exhume.record.kmsg_place import KmsgPlace
 from exhume.record.recorder import Options, Recorder, origin_of
@@ -23,15 +25,21 @@ from exhume.record.report import Reporter, Retention
 from exhume.sampler.kernel_clock import KernelClock
 from exhume.sampler.sampler import Sampler
 from exhume.sampler.syscall import OpenEvent, perf_event_open
-from exhume.store import retention
 from exhume.store.allocator import tame_allocator
-from exhume.store.headlog import SUFFIX
+from exhume.store.headlog import DAMAGED, SUFFIX, is_older
 from exhume.store.layout import heads_path, symbols_path
 
 STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-REPORT_EVERY_TICKS = 15
+REPORT_EVERY_TICKS = 30
 REPORT_FIRST_TICKS = (1, 3, 6)
+PATIENCE_TICKS = 30
+"""How long the closer waits for the recorder's other children."""
 NS = 1_000_000_000
+CLOSE_LEAST_NS = 15 * 60 * NS
+"""No closer is ended before that, nor before three times the length of a segment."""
+MOST_HANGS = 3
+"""So often a log may keep the closer from ending: then it is set aside as a damaged one is."""
+STOP_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +61,27 @@ def record(settings: Settings, host: Host, open_event: OpenEvent = perf_event_op
     sampler, missing = open_sampler(settings, host, open_event)
     origin = origin_of(host)
     head = Head(heads_path(data), origin, lambda need: make_room(data, head.name, need))
-    closer = Closer(settings)
+    closer = Closer(settings, host.clock)
     recorder = Recorder(
         host,
         settings.options,
         head,
         sampler,
         KernelClock(host.clock, open_event),
-        lambda live: closer.start(live) if older_logs(data, live) else None,
+        lambda live: closer.ask(live) if older_logs(data, live) else None,
         CgroupBirths(host, open_event),
         KmsgPlace.open(data, origin.boot_id),
     )
     reporter = Reporter(host, data, origin, settings.retention, missing)
+    fingerprints = Fingerprints(host, data)
+    # One child at a time, as far as it can wait: each has the memory of a recorder or more.
+    recorder.background.is_crowded = lambda: closer.is_running or fingerprints.is_running
+    closer.is_crowded = lambda: fingerprints.is_running or not recorder.background.is_quiet
 
     def wait(until_ns: int) -> bool:
         closer.poll(recorder)
+        alone = recorder.background.is_quiet and not closer.is_running
+        fingerprints.poll(recorder.problems, may_start=alone)
         ticks = recorder.counters.ticks
         if ticks in REPORT_FIRST_TICKS or ticks % REPORT_EVERY_TICKS == 0:
             reporter.write(recorder, "running")
@@ -78,6 +92,7 @@ def record(settings: Settings, host: Host, open_event: OpenEvent = perf_event_op
         recorder.run(wait)
     finally:
         closer.stop()
+        fingerprints.stop()
     reporter.write(recorder, "stopped")
     del held  # the kernel gives the lock back with the process
 
@@ -96,6 +111,8 @@ def prepare(data: Path) -> None:
 
 def make_room(data: Path, live: str, need_bytes: int) -> bool:
     """On a full disk the oldest segments go; without any, the oldest log that waits to close."""
+    from exhume.store import retention  # a mebibyte that most recorders never need
+
     if retention.make_room(data, need_bytes):
         return True
     for path in sorted(heads_path(data).iterdir()):
@@ -133,50 +150,106 @@ def older_logs(data: Path, live: str) -> bool:
 class Closer:
     """Starts the segment closer when a head log is full, one at a time."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
+        self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
+        self._started_ns = 0
+        self._hung = ""
+        """The log that this closer, or the one before, did not get done with."""
+        self._hangs = 0
+        self._is_ended = False
+        self._told = ""
+        """The log that was the live one when the closer was started."""
         self._live = ""
-        self._again = False
+        self._is_asked = False
+        self._polls = 0
+        self.is_crowded: Callable[[], bool] = lambda: False
+        """Whether another child of the recorder is at work."""
 
-    def start(self, live: str) -> None:
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
+    def ask(self, live: str) -> None:
         """`live` is the head log that must not be touched."""
-        self._live = live
-        if self._process is not None:
-            self._again = True
-            return
+        self._live, self._is_asked, self._polls = live, True, 0
+
+    def _start(self) -> None:
         keep = self._settings.retention
         command = [
             sys.executable, "-m", "exhume.record.close", str(self._settings.options.data),
-            "--live", live, "--keep-seconds", str(keep.keep_ns / NS),
+            "--live", self._live, "--keep-seconds", str(keep.keep_ns / NS),
             "--max-bytes", str(keep.max_bytes), "--pinned-bytes", str(keep.pinned_max_bytes),
-            "--recorder", str(os.getpid()),
+            "--recorder", str(os.getpid()), "--last", self._hung,
         ]  # fmt: skip
+        self._started_ns, self._is_ended = self._clock.monotonic_ns(), False
+        self._told = self._live
         try:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
             )
+            self._is_asked = False
         except OSError:
-            self._again = True  # no process to be had right now
+            pass  # no process to be had right now
 
     def poll(self, recorder: Recorder) -> None:
         if self._process is not None:
             if self._process.poll() is None:
+                self._mind_hanging(self._process)
                 return
             _, error = self._process.communicate()
-            if self._process.returncode != 0:
+            if self._is_ended:
+                recorder.problems["closer"] = self._after_hanging()
+            elif self._process.returncode != 0:
                 said = error.decode("utf-8", "replace").strip()[-500:]
                 recorder.problems["closer"] = said or f"ended by {self._process.returncode}"
             else:
                 recorder.problems.pop("closer", None)
             self._process = None
-        if self._again:
-            self._again = False
-            self.start(self._live)
+        self._polls += 1
+        if self._is_asked and (not self.is_crowded() or self._polls >= PATIENCE_TICKS):
+            self._start()
+
+    @property
+    def _most_ns(self) -> int:
+        return max(CLOSE_LEAST_NS, 3 * self._settings.options.segment_ns)
+
+    def _mind_hanging(self, process: subprocess.Popen[bytes]) -> None:
+        """Not waited for: one that hangs in the kernel ends when the kernel lets it go."""
+        if not self._is_ended and self._clock.monotonic_ns() - self._started_ns > self._most_ns:
+            self._is_ended = True
+            process.kill()
+
+    def _after_hanging(self) -> str:
+        """Logs are closed one by one, the oldest first, and each goes when it is done with."""
+        minutes = self._most_ns // (60 * NS)
+        heads = sorted(heads_path(self._settings.options.data).glob(f"*{SUFFIX}"))
+        left = [path for path in heads if is_older(path.name, self._told)]
+        left.sort(key=lambda path: path.name == self._hung)
+        if not left:
+            return f"did not end within {minutes} minutes, and was ended"
+        stuck = left[0]
+        self._hangs = self._hangs + 1 if stuck.name == self._hung else 1
+        self._hung = stuck.name
+        self._is_asked |= len(left) > 1  # the others now, this one with the next segment
+        if self._hangs < MOST_HANGS:
+            return (
+                f"did not get done with {stuck.name} within {minutes} minutes, and was ended: that "
+                "stretch is tried again after the others"
+            )
+        with suppress(OSError):
+            stuck.rename(stuck.with_suffix(DAMAGED))
+        self._hung, self._hangs = "", 0
+        return (
+            f"did not get done with {stuck.name} within {minutes} minutes, {MOST_HANGS} times: it "
+            f"is set aside as {stuck.with_suffix(DAMAGED).name}"
+        )
 
     def stop(self) -> None:
         """What it has not closed is closed at the next start."""
         if self._process is not None:
             self._process.kill()
-            self._process.communicate()
+            with suppress(subprocess.TimeoutExpired):  # stuck in the kernel: it ends when it can
+                self._process.communicate(timeout=STOP_SECONDS)
             self._process = None

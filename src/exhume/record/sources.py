@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from exhume.derive import signatures
-from exhume.derive.log_events import LogLine, events_of
+from exhume.derive.log_events import LogLine, at_their_own_time, events_of
 from exhume.derive.signatures import Signature
 from exhume.host import Host
 from exhume.model.clock import ClockMap, ClockPair
@@ -166,8 +166,11 @@ def _log(context: Context, path: Path) -> Collect:
         if new is None:
             return None
         now = context.host.clock.monotonic_ns()
-        lines = [LogLine(now, line) for line in new.lines]
-        events = events_of(lines, known, kind="job-log", keep_level=JOB_LOG_KEEP_LEVEL)
+        lines = [LogLine(now, line, fields={"victim": path.stem}) for line in new.lines]
+        events = at_their_own_time(
+            events_of(lines, known, kind="job-log", keep_level=JOB_LOG_KEEP_LEVEL),
+            context.host.clock.wall_ns() - now,
+        )
         if new.skipped_bytes:
             text = f"{new.skipped_bytes} bytes of {path} came faster than they were read"
             events += (Event(now, "log-lost", str(path), text),)

@@ -16,6 +16,7 @@ import numpy as np
 
 from exhume.model.arrays import U8
 from exhume.perf.attr import Attr, EventType, Flag, RecordType, SampleType
+from exhume.perf.rings import Rings
 from exhume.sampler.ring import Ring
 from exhume.sampler.syscall import OpenEvent, perf_event_open
 from exhume.sampler.tracepoints import Tracepoint
@@ -47,14 +48,20 @@ class CgroupWatch:
     tracepoints: tuple[Tracepoint, ...]
     open_event: OpenEvent = perf_event_open
     lost: int = 0
-    _rings: dict[int, tuple[Ring, list[int]]] = field(default_factory=dict)
+    _ring_of: dict[int, tuple[Ring, list[int]]] = field(default_factory=dict)
+    """By core, with the descriptors that write into it."""
+    _rings: Rings | None = None
+    """All of them; None: they have changed."""
     _buffer: U8 = field(default_factory=lambda: np.empty(RING_BYTES, np.uint8))
 
     def watch(self, cores: Iterable[int]) -> None:
         wanted = set(cores)
-        for core in set(self._rings) - wanted:
+        if wanted == self._ring_of.keys():
+            return
+        self._rings = None
+        for core in set(self._ring_of) - wanted:
             self._drop(core)
-        for core in sorted(wanted - set(self._rings)):
+        for core in sorted(wanted - set(self._ring_of)):
             self._add(core, ring_bytes(len(wanted)))
 
     def _add(self, core: int, data_bytes: int) -> None:
@@ -62,13 +69,14 @@ class CgroupWatch:
         ring = Ring.map(first, core, data_bytes)
         for fd in others:
             fcntl.ioctl(fd, _IOC_SET_OUTPUT, first)
-        self._rings[core] = (ring, others)
+        self._ring_of[core] = (ring, others)
         ring.enable()
         for fd in others:
             fcntl.ioctl(fd, 0x2400, 0)
 
     def _drop(self, core: int) -> None:
-        ring, others = self._rings.pop(core)
+        self._rings = None
+        ring, others = self._ring_of.pop(core)
         for fd in others:
             os.close(fd)
         ring.close()
@@ -76,9 +84,10 @@ class CgroupWatch:
     def drain(self) -> list[CgroupEvent]:
         found: list[CgroupEvent] = []
         by_id = {point.id: point for point in self.tracepoints}
-        for ring, _ in self._rings.values():
-            size = ring.read(self._buffer)
-            for kind, record in _records(self._buffer[:size].tobytes()):
+        if self._rings is None:
+            self._rings = Rings([ring.place for ring, _ in self._ring_of.values()])
+        for room in self._rings.read(self._buffer):
+            for kind, record in _records(room.tobytes()):
                 if kind == RecordType.SAMPLE:
                     event = decode(record, by_id)
                     if event is not None:
@@ -88,7 +97,7 @@ class CgroupWatch:
         return found
 
     def close(self) -> None:
-        for core in list(self._rings):
+        for core in list(self._ring_of):
             self._drop(core)
 
 

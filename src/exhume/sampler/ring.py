@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from exhume.model.arrays import U8
 from exhume.perf import native
+from exhume.perf.rings import Place
 from exhume.sampler.syscall import disable, enable, set_period
 
 SMALLEST_BYTES = 64 << 10
@@ -39,6 +40,10 @@ class Ring:
         address = ctypes.addressof(view)
         del view
         return Ring(fd, core, data_bytes, memory, address)
+
+    @property
+    def place(self) -> Place:
+        return Place(self._address, self._address + mmap.PAGESIZE, self.data_bytes)
 
     def pending(self) -> int:
         return native.ring_pending(self._address)

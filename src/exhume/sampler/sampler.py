@@ -10,19 +10,15 @@ import numpy as np
 
 from exhume.model.arrays import U32, U64
 from exhume.perf import records
-from exhume.perf.attr import RecordType
-from exhume.perf.native import NO_SAMPLES, SampleColumns, Walked, Walker
+from exhume.perf.native import SampleColumns, Walker
 from exhume.perf.records import (
-    NO_COMMS,
-    NO_FORKS,
-    NO_MAPPINGS,
     Comms,
     FileIdentity,
     Forks,
     KernelSymbol,
     Mappings,
-    concat,
 )
+from exhume.perf.rings import Rings, SampleWalker, SideBandWalker
 from exhume.sampler.probe import Offer, probe
 from exhume.sampler.ring import Ring
 from exhume.sampler.syscall import OpenEvent, perf_event_open
@@ -33,12 +29,14 @@ BYTES_A_SAMPLE = 600
 SIDEBAND_BYTES = 512 << 10
 SMALLEST_SAMPLE_RING = 256 << 10
 LARGEST_SAMPLE_RING = 16 << 20
-BATCH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """What the kernel wrote since the last drain, on CLOCK_MONOTONIC."""
+    """What the kernel wrote since the last drain, on CLOCK_MONOTONIC.
+
+    The columns are the sampler's own: they hold until the next drain.
+    """
 
     samples: SampleColumns
     words: U64
@@ -67,12 +65,13 @@ class Sampler:
         self._sideband: dict[int, Ring] = {}
         self._leaving: list[tuple[Ring, Ring]] = []
         """Sample ring and side band of cores that went: read once more, then closed."""
-        self._sample_walker = Walker([self.offer.sample.layout()])
-        self._sideband_walker = Walker([self.offer.sideband.layout()])
+        self._samples_walker = SampleWalker(self.offer.sample.layout())
+        self._sideband_walker = SideBandWalker(self.offer.sideband.layout())
+        self._rest_walker = Walker([self.offer.sideband.layout()])
         # Before 3.16 a name that a main thread gets may be of an exec or not: take it for one.
         self._guesses_execs = any(one.name == "comm-exec" for one in self.offer.missing)
-        self._known_files: set[int] = set()
-        self._buffer = np.empty(BATCH_BYTES, np.uint8)
+        self._rings: tuple[Rings, Rings] | None = None
+        """All sample rings, all side bands; None: they have changed."""
         self.clock_offset_ns = 0
         """CLOCK_MONOTONIC minus the events' clock; stays 0 where they are the same."""
 
@@ -82,7 +81,7 @@ class Sampler:
 
     @property
     def stack_count(self) -> int:
-        return self._sample_walker.stack_count
+        return self._samples_walker.stack_count
 
     @property
     def ring_bytes(self) -> int:
@@ -91,14 +90,15 @@ class Sampler:
 
     def forget_stacks(self) -> None:
         """Start a new dictionary of stacks: ids count from 0 again."""
-        self._sample_walker.forget_stacks()
+        self._samples_walker.forget_stacks()
 
     def forget_files(self) -> None:
         """Report every mapped file again: what follows must be readable by itself."""
-        self._known_files.clear()
+        self._sideband_walker.forget_files()
 
     def watch(self, cores: Iterable[int]) -> tuple[int, ...]:
         """Have events on just these cores. Returns those that refused (gone again meanwhile)."""
+        self._rings = None
         wanted = set(cores)
         for gone in set(self._samples) - wanted:
             self._leaving.append((self._samples.pop(gone), self._sideband.pop(gone)))
@@ -123,6 +123,7 @@ class Sampler:
         return True
 
     def _drop(self, core: int) -> None:
+        self._rings = None
         for rings in (self._samples, self._sideband):
             ring = rings.pop(core, None)
             if ring is not None:
@@ -146,35 +147,28 @@ class Sampler:
             ring.set_period(max(1, round(self.rate_hz)))
 
     def drain(self) -> Drained:
-        left = [pair[0] for pair in self._leaving], [pair[1] for pair in self._leaving]
-        sampled = list(self._walks([*self._samples.values(), *left[0]], self._sample_walker))
-        sideband = list(self._walks([*self._sideband.values(), *left[1]], self._sideband_walker))
+        samples, sideband = self._all_rings()
+        walked = self._samples_walker.walk(samples)
+        told = self._sideband_walker.walk(sideband)
+        cores = [*self._samples, *(pair[0].core for pair in self._leaving)]
         self._close_leaving()
-        files: list[tuple[int, int, FileIdentity]] = []
-        cgroups: dict[int, str] = {}
-        for walk in sideband:
-            files.extend(records.mapped_files(walk.records, self._known_files))
-            cgroups.update(records.cgroup_paths(walk.records))
-        side = [walk.records for walk in sideband]
+        rest = self._rest_walker.walk(told.rest).records if len(told.rest) else None
         drained = Drained(
-            samples=concat([walk.samples for walk in sampled], NO_SAMPLES),
-            words=np.concatenate([np.empty(0, np.uint64), *(walk.words for walk in sampled)]),
-            word_count=np.concatenate(
-                [np.empty(0, np.uint32), *(walk.word_count for walk in sampled)]
-            ),
-            comms=concat([records.comms(r) for r in side], NO_COMMS),
-            forks=concat([records.forks(r) for r in side], NO_FORKS),
-            exits=concat([records.forks(r, RecordType.EXIT) for r in side], NO_FORKS),
-            mappings=concat([records.mappings(r) for r in side], NO_MAPPINGS),
-            files=tuple(files),
+            samples=walked.samples,
+            words=walked.words,
+            word_count=walked.word_count,
+            comms=told.comms,
+            forks=told.forks,
+            exits=told.exits,
+            mappings=told.mappings,
+            files=tuple(records.mapped_files(rest, set())) if rest else (),
             kernel_symbols=tuple(
                 replace(symbol, time_ns=symbol.time_ns + self.clock_offset_ns)
-                for r in side
-                for symbol in records.kernel_symbols(r)
+                for symbol in (records.kernel_symbols(rest) if rest else ())
             ),
-            cgroups=cgroups,
-            lost_samples=_lost_by_core(sampled),
-            lost_sideband=_lost_by_core(sideband),
+            cgroups=records.cgroup_paths(rest) if rest else {},
+            lost_samples=_by_core(cores, samples),
+            lost_sideband=_by_core(cores, sideband),
         )
         if self.clock_offset_ns:
             self._shift(drained)
@@ -182,20 +176,15 @@ class Sampler:
             drained.comms.is_exec[:] = drained.comms.pid == drained.comms.tid
         return drained
 
-    def _walks(self, rings: Iterable[Ring], walker: Walker) -> Iterable[Walked]:
-        """Several rings to a buffer: on 96 cores a walk each would cost more than the decoding."""
-        filled = 0
-        nothing = True
-        for ring in rings:
-            waiting = ring.pending()
-            if filled and filled + waiting > len(self._buffer):
-                yield walker.walk(self._buffer[:filled].copy())
-                filled, nothing = 0, False
-            if waiting > len(self._buffer):
-                self._buffer = np.empty(ring.data_bytes, np.uint8)
-            filled += ring.read(self._buffer[filled:])
-        if filled or nothing:
-            yield walker.walk(self._buffer[:filled].copy())
+    def _all_rings(self) -> tuple[Rings, Rings]:
+        if self._rings is None:
+            here = zip(self._samples.values(), self._sideband.values(), strict=True)
+            pairs = [*here, *self._leaving]
+            self._rings = (
+                Rings([sample.place for sample, _ in pairs]),
+                Rings([side.place for _, side in pairs]),
+            )
+        return self._rings
 
     def _shift(self, drained: Drained) -> None:
         drained.samples.time[:] += np.uint64(self.clock_offset_ns % (1 << 64))
@@ -206,7 +195,9 @@ class Sampler:
         for pair in self._leaving:
             for ring in pair:
                 ring.close()
-        self._leaving.clear()
+        if self._leaving:
+            self._leaving.clear()
+            self._rings = None
 
     def close(self) -> None:
         self._close_leaving()
@@ -214,12 +205,9 @@ class Sampler:
             self._drop(core)
 
 
-def _lost_by_core(walks: list[Walked]) -> dict[int, int]:
+def _by_core(cores: list[int], rings: Rings) -> dict[int, int]:
     lost: dict[int, int] = {}
-    for walk in walks:
-        r = walk.records
-        if not len(r):
-            continue
-        for core, amount in records.lost(r).items():
+    for core, amount in zip(cores, rings.lost.tolist(), strict=True):
+        if amount:
             lost[core] = lost.get(core, 0) + amount
     return lost

@@ -7,7 +7,6 @@ jump when a core goes off line.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from exhume.model.arrays import I32, I64
 from exhume.model.fields import CPU_MODES
 from exhume.model.reading import Reading
 from exhume.model.series import MISSING
+from exhume.sources.scan import core_names
 
 _FIELDS = tuple(f"cpu.{mode}" for mode in CPU_MODES)
 _NEEDED_COLUMNS = 4
@@ -38,7 +38,7 @@ class CpuTimes:
 
 
 def read(host: Host) -> CpuTimes | None:
-    data = read_bytes(host.proc / "stat")
+    data = read_bytes(f"{host.proc}/stat")
     return None if data is None else parse(data)
 
 
@@ -70,41 +70,45 @@ def parse(text: bytes) -> CpuTimes:
 
 
 def readings(times: CpuTimes) -> tuple[Reading, ...]:
-    instances = _names(times.cores.tobytes())
+    instances = core_names(tuple(times.cores.tolist()))
     columns = np.ascontiguousarray(times.values.T)
     modes = (Reading(field, instances, columns[i]) for i, field in enumerate(_FIELDS))
     return (
         *modes,
-        Reading.of_node("system.context_switches", times.context_switches_total),
-        Reading.of_node("system.forks", times.forks_total),
-        Reading.of_node("system.running", times.running_count),
-        Reading.of_node("system.blocked", times.blocked_count),
+        *Reading.of_nodes(
+            {
+                "system.context_switches": times.context_switches_total,
+                "system.forks": times.forks_total,
+                "system.running": times.running_count,
+                "system.blocked": times.blocked_count,
+            }
+        ),
     )
 
 
 def _core_lines(body: bytes) -> tuple[I32, I64]:
-    rows = body.count(b"\n")
     digits = body.replace(b"cpu", b"")
-    if rows == 0 or digits.translate(None, b"0123456789 \n"):
+    if b"\n" not in digits or digits.translate(None, b"0123456789 \n"):
         raise ParseError("proc/stat", 2, "lines `cpuN user nice system idle …`")
-    flat = np.fromstring(digits, np.int64, sep=" ")
-    columns = len(flat) // rows
     # A single space after every number but the last of a line: so the counts prove the shape.
-    octets = np.frombuffer(digits, np.uint8)
-    spaces = np.searchsorted(np.flatnonzero(octets == ord(" ")), np.flatnonzero(octets == 10))
+    spaces = [line.count(b" ") for line in digits.split(b"\n")[:-1]]
+    rows, columns = len(spaces), spaces[0] + 1
+    for index, found in enumerate(spaces, 2):
+        if found != columns - 1:
+            raise ParseError("proc/stat", index, f"{columns - 1} numbers after the core")
+    flat = np.fromstring(digits, np.int64, sep=" ")
     if columns <= _NEEDED_COLUMNS or len(flat) != rows * columns:
         raise ParseError("proc/stat", 2, "the same numbers for each core, four or more")
-    uneven = np.flatnonzero(np.diff(spaces, prepend=0) != columns - 1)
-    if len(uneven):
-        raise ParseError("proc/stat", 2 + int(uneven[0]), f"{columns - 1} numbers after the core")
     table = flat.reshape(rows, columns)
-    cores = table[:, 0].astype(np.int32)
-    if np.any(np.diff(table[:, 0]) <= 0) or table[-1, 0] > 1 << 20 or np.any(flat == _INT64_MAX):
+    cores = table[:, 0].tolist()
+    if cores != sorted(set(cores)) or cores[-1] > 1 << 20 or flat.max() == _INT64_MAX:
         raise ParseError("proc/stat", 2, "ascending core numbers and times that fit 63 bits")
-    values = np.full((rows, len(CPU_MODES)), MISSING, np.int64)
     known = min(columns - 1, len(CPU_MODES))
-    values[:, :known] = table[:, 1 : known + 1]
-    return cores, values
+    values = table[:, 1 : known + 1]
+    if known < len(CPU_MODES):
+        values = np.full((rows, len(CPU_MODES)), MISSING, np.int64)
+        values[:, :known] = table[:, 1 : known + 1]
+    return np.array(cores, np.int32), values
 
 
 def _scalars(rest: bytes) -> dict[bytes, int]:
@@ -118,8 +122,3 @@ def _scalars(rest: bytes) -> dict[bytes, int]:
             raise ParseError("proc/stat", key.decode("utf-8", "replace"), "one number")
         found[key] = int(value)
     return found
-
-
-@lru_cache(maxsize=4)
-def _names(cores: bytes) -> tuple[str, ...]:
-    return tuple(map(str, np.frombuffer(cores, np.int32).tolist()))

@@ -28,6 +28,7 @@ POLL_NS = 10_000_000_000
 
 _SIOCETHTOOL = 0x8946
 _GDRVINFO = 0x03
+_GRINGPARAM = 0x10
 _GSTRINGS = 0x1B
 _GSTATS = 0x1D
 _GSSET_INFO = 0x37
@@ -91,6 +92,16 @@ def read_driver(interface: str, ioctl: Ioctl | None = None) -> Driver | None:
     if not _asked(ioctl or _system_ioctl, interface, buffer):
         return None
     return parse_driver(interface, buffer.raw)
+
+
+def read_ring(interface: str, ioctl: Ioctl | None = None) -> tuple[int, int] | None:
+    """How many descriptors the receive and the transmit ring have now."""
+    buffer = ctypes.create_string_buffer(struct.pack("=I", _GRINGPARAM), 36)
+    if not _asked(ioctl or _system_ioctl, interface, buffer):
+        return None
+    # The four largest possible sizes first, then the four in use: rx, rx mini, rx jumbo, tx.
+    received, _, _, sent = struct.unpack_from("=4I", buffer.raw, 20)
+    return received, sent
 
 
 def parse_driver(interface: str, data: bytes) -> Driver:

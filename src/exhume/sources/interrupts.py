@@ -81,7 +81,7 @@ class Interrupts:
     layout: Layout
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Known:
     """A line of the last tick, cut up: the bytes after the counts never change while it lives."""
 
@@ -100,25 +100,35 @@ class InterruptsReader:
     _last: Interrupts | None = None
 
     def read(self) -> Interrupts | None:
-        data = read_bytes(self.host.proc / "interrupts")
+        data = read_bytes(f"{self.host.proc}/interrupts")
         if data is None:
             return None
         header, *lines = data.rstrip(b"\n").split(b"\n")
         last = self._last
         if last is None or header != self._header or len(lines) != len(self._known):
             return self._start_over(data)
-        counts, width = last.counts.copy(), len(last.cores)
+        width = len(last.cores)
+        rows: list[int] = []
+        bodies: list[bytes] = []
         for row, (line, known) in enumerate(zip(lines, self._known, strict=True)):
             if line == known.text:
                 continue
             if not (line.startswith(known.head) and line.endswith(known.tail)):
                 return self._start_over(data)
-            body = line[len(known.head) : len(line) - len(known.tail)]
-            try:
-                counts[row] = numbers(_padded(body, width), width, PATH, row + 2)
-            except ParseError:
+            body = _padded(line[len(known.head) : len(line) - len(known.tail)], width)
+            if len(body.split()) != width:
                 return self._start_over(data)
-            self._known[row] = _Known(line, known.head, known.tail)
+            known.text = line
+            rows.append(row)
+            bodies.append(body)
+        if not rows:
+            return last
+        try:
+            changed = numbers(b" ".join(bodies), len(rows) * width, PATH, "lines that changed")
+        except ParseError:
+            return self._start_over(data)
+        counts = last.counts.copy()
+        counts[rows] = changed.reshape(len(rows), width)
         self._last = Interrupts(last.cores, last.lines, counts, last.layout)
         return self._last
 
@@ -130,7 +140,7 @@ class InterruptsReader:
 
 
 def read(host: Host) -> Interrupts | None:
-    data = read_bytes(host.proc / "interrupts")
+    data = read_bytes(f"{host.proc}/interrupts")
     return None if data is None else parse(data)
 
 

@@ -63,11 +63,8 @@ def parse(text: str) -> MemInfo:
 
 
 def readings(info: MemInfo) -> tuple[Reading, ...]:
-    return tuple(
-        Reading.of_node(field, value)
-        for (field, _), value in zip(CHOSEN, info.values_bytes, strict=True)
-        if value is not None
-    )
+    found = zip(CHOSEN, info.values_bytes, strict=True)
+    return Reading.of_nodes({field: value for (field, _), value in found if value is not None})
 
 
 _KEYS = frozenset(key for _, key in CHOSEN)

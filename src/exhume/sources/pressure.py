@@ -49,9 +49,11 @@ def parse(text: str, resource: str) -> Pressure:
 
 
 def readings(pressures: dict[str, Pressure]) -> tuple[Reading, ...]:
-    return tuple(
-        Reading.of_node(f"pressure.{resource}.{kind}_us", value)
-        for resource, pressure in pressures.items()
-        for kind, value in (("some", pressure.some_us), ("full", pressure.full_us))
-        if value is not None
+    return Reading.of_nodes(
+        {
+            f"pressure.{resource}.{kind}_us": value
+            for resource, pressure in pressures.items()
+            for kind, value in (("some", pressure.some_us), ("full", pressure.full_us))
+            if value is not None
+        }
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exhume.errors import ParseError
-from exhume.host import Host, read_bytes
-from exhume.sources.scan import number
+from exhume.host import Host, read_line
 
+PATH = "proc/PID/stat"
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD; nobody in user space can set it
-_LAST_COLUMN = 36  # processor, counted from the state; there since 2.2
+_COLUMNS = 39  # from the state to the policy, which is there since 2.5.19
+_DEADLINE = 6  # SCHED_DEADLINE
+_MOST = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +31,86 @@ class ProcessStat:
     start_jiffies: int
     """Since boot. With the pid it tells a process from a later one of the same number."""
     core: int
+    real_time_priority: int
+    """Of the main thread: 1 to 99, 100 for a deadline thread, which is above them, 0 for others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The part that is asked of every process."""
+
+    state: str
+    is_kernel_thread: bool
+    start_jiffies: int
+    used_jiffies: int
+    """User and system, all threads."""
 
 
 def read(host: Host, pid: int) -> ProcessStat | None:
     """None when there is no such process (any more)."""
-    data = read_bytes(host.proc / str(pid) / "stat")
+    data = read_line(f"{host.proc}/{pid}/stat")
     return parse(data) if data else None
 
 
+def read_usage(host: Host, pid: int) -> Usage | None:
+    data = read_line(f"{host.proc}/{pid}/stat")
+    return parse_usage(data) if data else None
+
+
 def parse(text: bytes) -> ProcessStat:
+    opening, closing, columns = _cut(text)
+    try:
+        # Parents and groups outside this pid namespace are 0.
+        numbers = [int(columns[index]) for index in (1, 6, 7, 9, 11, 12, 17, 19, 36, 37, 38)]
+        parent, flags, minor, major, user, system, threads, start, core, priority, policy = numbers
+        pid = int(text[:opening])
+    except ValueError:
+        raise _broken() from None
+    if min(numbers) < 0 or max(numbers) >= _MOST or not text[:opening].isdigit():
+        raise _broken()
+    return ProcessStat(
+        pid=pid,
+        comm=text[opening + 2 : closing].decode("utf-8", "replace"),
+        state=chr(text[closing + 2]),
+        parent_pid=parent,
+        is_kernel_thread=bool(flags & _KERNEL_THREAD),
+        minor_faults_total=minor,
+        major_faults_total=major,
+        user_jiffies=user,
+        system_jiffies=system,
+        threads=threads,
+        start_jiffies=start,
+        core=core,
+        real_time_priority=100 if policy == _DEADLINE else priority,
+    )
+
+
+def parse_usage(text: bytes) -> Usage:
+    _, closing, columns = _cut(text)
+    try:
+        flags, user, system, start = [int(columns[index]) for index in (6, 11, 12, 19)]
+    except ValueError:
+        raise _broken() from None
+    if min(flags, user, system, start) < 0 or max(user, system, start) >= _MOST:
+        raise _broken()
+    return Usage(chr(text[closing + 2]), bool(flags & _KERNEL_THREAD), start, user + system)
+
+
+def _cut(text: bytes) -> tuple[int, int, list[bytes]]:
+    """Where the name begins and ends, and the columns from the state on: digits and signs."""
     # The name may hold anything, `) R 1` included: it ends at the last parenthesis.
     opening, closing = text.find(b" ("), text.rfind(b") ")
     columns = text[closing + 2 :].split()
-    if opening < 0 or closing < opening or len(columns) <= _LAST_COLUMN or len(columns[0]) != 1:
-        raise ParseError("proc/PID/stat", 1, "`pid (comm) state …`, 39 columns or more")
+    if opening < 0 or closing < opening or len(columns) < _COLUMNS or len(columns[0]) != 1:
+        raise _broken()
+    # All at once: `int` alone would take `1_0` and `+1`.
+    if text[closing + 3 :].translate(None, b"0123456789- \n"):
+        raise _broken()
+    return opening, closing, columns
 
-    def column(index: int) -> int:
-        # Parents and groups outside this pid namespace are 0, sessions may be -1.
-        return number(columns[index].removeprefix(b"-"), "proc/PID/stat", f"column {index + 3}")
 
-    return ProcessStat(
-        pid=number(text[:opening], "proc/PID/stat", "column 1"),
-        comm=text[opening + 2 : closing].decode("utf-8", "replace"),
-        state=columns[0].decode("ascii", "replace"),
-        parent_pid=column(1),
-        is_kernel_thread=bool(column(6) & _KERNEL_THREAD),
-        minor_faults_total=column(7),
-        major_faults_total=column(9),
-        user_jiffies=column(11),
-        system_jiffies=column(12),
-        threads=column(17),
-        start_jiffies=column(19),
-        core=column(36),
-    )
+def _broken() -> ParseError:
+    return ParseError(PATH, 1, f"`pid (comm) state …`, {_COLUMNS + 2} columns or more")
 
 
 def state_of(text: bytes) -> str:

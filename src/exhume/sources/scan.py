@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 import numpy as np
 
 from exhume.errors import ParseError
@@ -20,6 +23,18 @@ def number(token: str | bytes, path: str, where: int | str, expected: str = "a n
     return int(token)
 
 
+def whole_numbers(tokens: Sequence[str]) -> bool:
+    """Whether `number` would take each of them: asked at once, since one by one takes longer."""
+    text = "".join(tokens)
+    if not tokens:
+        return True
+    return (
+        text.isascii()
+        and text.isdigit()
+        and 0 < min(map(len, tokens)) <= max(map(len, tokens)) <= _MAX_DIGITS
+    )
+
+
 def numbers(row: bytes, count: int, path: str, where: int | str) -> I64:
     """A row of `count` numbers, in bulk: a file of 200 rows × 96 cores is read every second."""
     # fromstring makes numbers up where there are too few (numpy 2.4), so count first.
@@ -33,6 +48,7 @@ def numbers(row: bytes, count: int, path: str, where: int | str) -> I64:
     return values
 
 
+@lru_cache(maxsize=8)
 def core_columns(header: bytes, path: str) -> tuple[int, ...]:
     """`CPU0 CPU2 …` of /proc/interrupts and /proc/softirqs: cores that are off may be missing."""
     cores = []
@@ -43,6 +59,12 @@ def core_columns(header: bytes, path: str) -> tuple[int, ...]:
     if not cores or cores != sorted(set(cores)) or cores[-1] >= _MAX_CORE:
         raise ParseError(path, 1, "ascending CPU columns")
     return tuple(cores)
+
+
+@lru_cache(maxsize=8)
+def core_names(cores: tuple[int, ...]) -> tuple[str, ...]:
+    """Instances of what there is one of for each core; the same object, tick after tick."""
+    return tuple(map(str, cores))
 
 
 def core_list(text: str, path: str) -> tuple[int, ...]:
@@ -62,11 +84,16 @@ def core_list(text: str, path: str) -> tuple[int, ...]:
 
 def pairs(text: str, path: str) -> dict[str, str]:
     """`key value` lines."""
+    return dict(zip(*key_values(text, path), strict=True))
+
+
+def key_values(text: str, path: str) -> tuple[list[str], list[str]]:
+    """The same, apart."""
     tokens = text.split()
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
     if len(tokens) != 2 * lines:
         raise ParseError(path, _first_odd_line(text), "`key value`")
-    return dict(zip(tokens[::2], tokens[1::2], strict=True))
+    return tokens[::2], tokens[1::2]
 
 
 def _first_odd_line(text: str) -> int:

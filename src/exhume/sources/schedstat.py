@@ -13,12 +13,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from exhume.errors import ParseError
-from exhume.host import Host, read_bytes
+from exhume.host import Host, read_line
 from exhume.model.reading import Reading
 from exhume.sources import process_stat
-from exhume.sources.scan import number
 
 PATH = "proc/PID/schedstat"
+_LONGEST = 64
+_UNNAMED = "kthreadd\n"
+"""What a kernel thread is called until whoever asked for it gives it its name."""
 
 # ksoftirqd/39; napi/eth0-8193 (threaded NAPI); backlog_napi/3; irq/38-eth0-Tx-Rx-5; ktimers/3 and
 # ktimersoftd/3 (PREEMPT_RT); vhost-4242 (a guest's network); rcuc/3 runs callbacks in softirq's
@@ -27,6 +29,8 @@ SERVES_NETWORK = re.compile(
     r"ksoftirqd/\d+|napi/.+|backlog_napi/\d+|irq/\d+-.+|ktimers(?:oftd)?/\d+|vhost-\d+|rcuc/\d+"
 )
 DISCOVERY_NS = 30_000_000_000
+AFRESH_ROUNDS = 10
+"""How often all kernel threads are looked at, not just those that are new: pids are used again."""
 MAX_THREADS = 768
 """Two descriptors each. ksoftirqd of 256 cores and as many interrupt threads fit."""
 
@@ -63,6 +67,9 @@ class NetworkThreads:
     left_out: int = 0
     """Threads found that did not fit MAX_THREADS or the limit of open files."""
     _kept: list[_Kept] = field(default_factory=list)
+    _others: set[int] = field(default_factory=set)
+    """Kernel threads that serve something else."""
+    _rounds: int = 0
     _next_discovery_ns: int = 0
 
     def read(self) -> tuple[ThreadSched, ...] | None:
@@ -90,7 +97,11 @@ class NetworkThreads:
 
     def _discover(self) -> None:
         self.close()
-        threads = sorted(network_threads(self.host), key=lambda thread: _priority(thread[1]))
+        if self._rounds % AFRESH_ROUNDS == 0:
+            self._others.clear()
+        self._rounds += 1
+        found = network_threads(self.host, self._others)
+        threads = sorted(found, key=lambda thread: _priority(thread[1]))
         names = Counter(name for _, name in threads)
         self.left_out = max(0, len(threads) - MAX_THREADS)
         for pid, name in threads[:MAX_THREADS]:
@@ -110,15 +121,23 @@ class NetworkThreads:
             self._kept.append(_Kept(pid, unique, schedstat, stat))
 
 
-def network_threads(host: Host) -> list[tuple[int, str]]:
-    """Pid and name of every kernel thread that serves the network."""
+def network_threads(host: Host, others: set[int] | None = None) -> list[tuple[int, str]]:
+    """Pid and name of every kernel thread that serves the network.
+
+    Passes over `others`, and adds to them who does not; without, everyone is looked at.
+    """
     found: list[tuple[int, str]] = []
     # All kernel threads are children of kthreadd, pid 2. CONFIG_PROC_CHILDREN saves a scan.
     children = host.read_proc("2/task/2/children")
     pids = [int(pid) for pid in children.split() if pid.isdigit()] if children else host.pids()
+    seen = set() if others is None else others
     for pid in pids:
-        comm = host.read_proc(f"{pid}/comm")
-        if comm is None or not SERVES_NETWORK.fullmatch(comm.rstrip("\n")):
+        if pid in seen:
+            continue
+        comm = (read_line(f"{host.proc}/{pid}/comm") or b"").decode("utf-8", "replace")
+        if not SERVES_NETWORK.fullmatch(comm.rstrip("\n")):
+            if comm != _UNNAMED:
+                seen.add(pid)
             continue
         # Anyone can call himself ksoftirqd/0.
         stat = process_stat.read(host, pid)
@@ -128,15 +147,17 @@ def network_threads(host: Host) -> list[tuple[int, str]]:
 
 
 def read(host: Host, pid: int) -> SchedStat | None:
-    data = read_bytes(host.proc / str(pid) / "schedstat")
+    data = read_line(f"{host.proc}/{pid}/schedstat")
     return parse(data) if data else None
 
 
 def parse(text: bytes) -> SchedStat:
     columns = text.split()
-    if len(columns) != 3:
+    if len(columns) != 3 or not b"".join(columns).isdigit() or len(text) > _LONGEST:
         raise ParseError(PATH, 1, "`run_ns wait_ns slices`")
-    run, wait, slices = (number(column, PATH, 1) for column in columns)
+    run, wait, slices = map(int, columns)
+    if max(run, wait, slices) >= 1 << 63:
+        raise ParseError(PATH, 1, "numbers that fit 63 bits")
     return SchedStat(run, wait, slices)
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
 from exhume.model.arrays import I64
 from exhume.model.reading import Reading
-from exhume.sources.scan import core_columns, numbers
+from exhume.sources.scan import core_columns, core_names, numbers
 
 PATH = "proc/softirqs"
 
@@ -44,7 +42,7 @@ class SoftIrqs:
 
 
 def read(host: Host) -> SoftIrqs | None:
-    data = read_bytes(host.proc / "softirqs")
+    data = read_bytes(f"{host.proc}/softirqs")
     return None if data is None else parse(data)
 
 
@@ -52,22 +50,25 @@ def parse(text: bytes) -> SoftIrqs:
     header, *lines = text.split(b"\n")
     cores = core_columns(header, PATH)
     names: list[str] = []
-    rows: list[I64] = []
+    rows: list[bytes] = []
     for index, line in enumerate(lines, 2):
         if not line:
             continue
         name, colon, row = line.partition(b":")
-        if not colon or not name.strip().isascii():
+        if not colon or not name.isascii():
             raise ParseError(PATH, index, "`NAME: counts`")
+        if len(row.split()) != len(cores):
+            raise ParseError(PATH, index, f"{len(cores)} numbers")
         names.append(name.strip().decode("ascii"))
-        rows.append(numbers(row, len(cores), PATH, index))
+        rows.append(row)
     if not rows or len(set(names)) != len(names):
         raise ParseError(PATH, 2, "one line for each software interrupt")
-    return SoftIrqs(cores, tuple(names), np.stack(rows))
+    counts = numbers(b" ".join(rows), len(rows) * len(cores), PATH, "whole file")
+    return SoftIrqs(cores, tuple(names), counts.reshape(len(rows), len(cores)))
 
 
 def readings(softirqs: SoftIrqs) -> tuple[Reading, ...]:
-    instances = tuple(map(str, softirqs.cores))
+    instances = core_names(softirqs.cores)
     return tuple(
         Reading(FIELD_OF[name], instances, softirqs.counts[row])
         for row, name in enumerate(softirqs.names)

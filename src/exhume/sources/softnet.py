@@ -16,7 +16,7 @@ from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
 from exhume.model.arrays import I64
 from exhume.model.reading import Reading
-from exhume.sources.scan import core_list
+from exhume.sources.scan import core_list, core_names
 
 PATH = "proc/net/softnet_stat"
 _ONLINE = "devices/system/cpu/online"
@@ -43,7 +43,7 @@ class SoftNet:
 
 
 def read(host: Host) -> SoftNet | None:
-    data = read_bytes(host.proc / "net/softnet_stat")
+    data = read_bytes(f"{host.proc}/net/softnet_stat")
     if data is None:
         return None
     # Without a column that says it, the order of the online cores is all there is.
@@ -80,11 +80,12 @@ def parse(text: bytes, online: Sequence[int] = ()) -> SoftNet:
 
 
 def readings(softnet: SoftNet) -> tuple[Reading, ...]:
-    instances = tuple(map(str, softnet.cores))
+    instances = core_names(softnet.cores)
+    by_column = np.ascontiguousarray(softnet.columns.T)
     return tuple(
-        Reading(f"softnet.{name}", instances, np.ascontiguousarray(softnet.columns[:, column]))
+        Reading(f"softnet.{name}", instances, by_column[column])
         for name, column in COLUMNS
-        if column < softnet.columns.shape[1]
+        if column < len(by_column)
     )
 
 

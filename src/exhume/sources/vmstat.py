@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
+from exhume.errors import ParseError
 from exhume.host import Host
 from exhume.model.reading import Reading
-from exhume.sources.scan import number, pairs
+from exhume.sources.scan import key_values, whole_numbers
 
 PATH = "proc/vmstat"
 
@@ -59,25 +61,37 @@ def read(host: Host) -> VmStat | None:
 
 
 def parse(text: str) -> VmStat:
-    found = pairs(text, PATH)
-    zoned = [key for key in found if key.startswith(_PREFIXES) and key not in _NO_ZONE]
-    return VmStat(tuple(_total(found, zoned, keys) for _, keys in CHOSEN))
+    keys, values = key_values(text, PATH)
+    fields = _places(tuple(keys))
+    chosen = [values[at] for places in fields for at in places]
+    if not whole_numbers(chosen):
+        wrong = next(at for places in fields for at in places if not whole_numbers([values[at]]))
+        raise ParseError(PATH, keys[wrong], "a number")
+    return VmStat(
+        tuple(
+            int(values[places[0]])
+            if len(places) == 1
+            else (sum(int(values[at]) for at in places) if places else None)
+            for places in fields
+        )
+    )
 
 
 def readings(stat: VmStat) -> tuple[Reading, ...]:
-    return tuple(
-        Reading.of_node(field, value)
-        for (field, _), value in zip(CHOSEN, stat.values, strict=True)
-        if value is not None
-    )
+    found = zip(CHOSEN, stat.values, strict=True)
+    return Reading.of_nodes({field: value for (field, _), value in found if value is not None})
 
 
 _PREFIXES = tuple(key for _, keys in CHOSEN for key in keys if key.endswith("_"))
 
 
-def _total(found: dict[str, str], zoned: list[str], keys: tuple[str, ...]) -> int | None:
-    plain, *prefix = keys
-    if plain in found:
-        return number(found[plain], PATH, plain)
-    names = [key for key in zoned if key.startswith(prefix[0])] if prefix else []
-    return sum(number(found[key], PATH, key) for key in names) if names else None
+@lru_cache(maxsize=2)
+def _places(keys: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """Where the lines of each field are: in one kernel always at the same places."""
+    at = {key: place for place, key in enumerate(keys)}
+    zoned = [key for key in at if key.startswith(_PREFIXES) and key not in _NO_ZONE]
+    found = []
+    for _, (plain, *prefix) in CHOSEN:
+        names = [key for key in zoned if key.startswith(prefix[0])] if prefix else []
+        found.append((at[plain],) if plain in at else tuple(at[name] for name in names))
+    return tuple(found)

@@ -13,11 +13,11 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _THRESHOLD_BYTES = 1 << 20
 
 
-def tame_allocator() -> None:
+def tame_allocator(threshold_bytes: int = _THRESHOLD_BYTES) -> None:
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):  # glibc; musl gives back anyway
-        libc.mallopt(_M_MMAP_THRESHOLD, _THRESHOLD_BYTES)
-        libc.mallopt(_M_TRIM_THRESHOLD, _THRESHOLD_BYTES)
+        libc.mallopt(_M_MMAP_THRESHOLD, threshold_bytes)
+        libc.mallopt(_M_TRIM_THRESHOLD, threshold_bytes)
         libc.mallopt(_M_ARENA_MAX, 1)
 
 

@@ -15,25 +15,27 @@ from typing import TypeVar
 import numpy as np
 
 from exhume.errors import ParseError
-from exhume.model.arrays import I64
+from exhume.model.arrays import I64, U64
 from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.event import Event
 from exhume.model.sample import Samples, Stretch
 from exhume.model.segment import Origin, SegmentData
-from exhume.model.series import MISSING, Block
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
 from exhume.perf.births import exec_events, exit_events
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import BEFORE_ALL, History, SideBand
 from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, concat
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.perf.symbols.kallsyms import BPF
-from exhume.store.allocator import give_back
+from exhume.store.blocks import BlockBuilder
+from exhume.store.event_columns import EventColumns
 from exhume.store.headlog import FrameInfo, FrameKind, HeadFile
 from exhume.store.spill import SampleSpill
 from exhume.store.symbols import SymbolStore
-from exhume.store.ticks import State, Tick, decode_state, decode_tick
+from exhume.store.ticks import State, Tick, decode_row, decode_state, decode_tick
+from exhume.store.writer import Apart
 
 Table = TypeVar("Table", Comms, Statement)
 
@@ -64,13 +66,13 @@ class _Cgroups:
     def learn_ids(self, names: dict[int, str]) -> None:
         self._by_id.update((id_, self.number(path)) for id_, path in names.items())
 
-    def of_ids(self, ids: I64) -> I64:
+    def of_ids(self, ids: U64) -> I64:
         """Numbers of the kernel's ids. The root says nothing: it may be another hierarchy's."""
-        unique, inverse = np.unique(ids, return_inverse=True)
-        numbers = [self._by_id.get(id_, UNKNOWN) for id_ in unique.tolist()]
+        first, which = distinct_rows(ids.view(np.int64))
+        numbers = [self._by_id.get(id_, UNKNOWN) for id_ in ids[first].tolist()]
         return np.array(
             [UNKNOWN if n >= 0 and self.paths[n] == "/" else n for n in numbers], np.int64
-        )[inverse]
+        )[which]
 
 
 class Assembler:
@@ -100,8 +102,9 @@ class Assembler:
         kernel = symbols.kernel(self._origin.boot_id)
         self._symbolizer = Symbolizer(FrameTable(), symbols.find, kernel)
         self._namer = Namer(self._history, self._symbolizer, self._files)
-        self._events: list[Event] = []
-        self._blocks: dict[str, _BlockBuilder] = {}
+        # Questions of a live head want them as they are; a segment wants them small.
+        self._events: list[Event] | EventColumns = [] if spill_folder is None else EventColumns()
+        self._blocks = BlockBuilder()
         self._samples = SampleSpill(spill_folder)
 
     def run(self) -> Assembled:
@@ -114,12 +117,12 @@ class Assembler:
                 start, end = (tick.start_ns if first else start), max(end, tick.end_ns)
                 first = False
                 self._events.extend(tick.events)
-                for reading in tick.readings:
-                    builder = self._blocks.setdefault(reading.field, _BlockBuilder(reading.field))
-                    builder.add(tick.end_ns, reading.instances, reading.values)
-            self._name(ticks)
-            self._history.forget_dead(concat([tick.exits for tick in ticks], NO_FORKS))
-            give_back()
+            exits = concat([tick.exits for tick in ticks], NO_FORKS)
+            raw = self._raw(ticks)
+            ticks.clear()  # their frames go: naming needs the room
+            self._name(raw)
+            self._history.forget_dead(exits)
+            del raw, exits
         return self._finish(start, end)
 
     def _epochs(
@@ -131,7 +134,8 @@ class Assembler:
             columns = self._head.read(frame)
             if frame.kind == FrameKind.STATE:
                 return decode_state(columns, frame.start_ns)
-            return decode_tick(columns, frame.start_ns, frame.end_ns, instances)
+            self._blocks.add(frame.end_ns, *decode_row(columns, instances))
+            return decode_tick(columns, frame.start_ns, frame.end_ns, None)
 
         epoch = -1
 
@@ -145,6 +149,7 @@ class Assembler:
             items = list(group)
             ticks = [item for item in items if isinstance(item, Tick)]
             states = [*early, *(item for item in items if isinstance(item, State))]
+            del items
             # A scan that comes before the first second tells of those who ran in it.
             early = [] if ticks else states
             if ticks:
@@ -189,12 +194,11 @@ class Assembler:
         self._symbolizer.learn_kernel([(s.start, s.length, s.name, BPF) for s in symbols])
         paths = self._cgroups.paths
         comms = concat([t.comms for t in ticks], NO_COMMS)
-        self._events += exec_events(self._history, comms, paths)
-        self._events += exit_events(self._history, side.exits, paths)
+        self._events.extend(exec_events(self._history, comms, paths))
+        self._events.extend(exit_events(self._history, side.exits, paths))
 
-    def _name(self, ticks: list[Tick]) -> None:
-        if not ticks:
-            return
+    def _raw(self, ticks: list[Tick]) -> RawSamples:
+        """An epoch's samples and stacks, put together."""
         stacks = max((tick.stack_base + len(tick.word_count) for tick in ticks), default=0)
         word_start = np.zeros(stacks, np.int64)
         word_count = np.zeros(stacks, np.int64)
@@ -210,7 +214,7 @@ class Assembler:
         stack = np.concatenate([s.stack for s in samples]).astype(np.int64)
         is_known = stack < stacks
         is_known[is_known] &= word_count[stack[is_known]] > 0
-        raw = RawSamples(
+        return RawSamples(
             time=np.concatenate([s.time for s in samples]),
             core=np.concatenate([s.core for s in samples]),
             pid=np.concatenate([s.pid for s in samples]),
@@ -221,14 +225,16 @@ class Assembler:
             word_start=word_start,
             word_count=word_count,
         )
+
+    def _name(self, raw: RawSamples) -> None:
         if self._window is not None:
             raw = _within(raw, *self._window)
         threads, nodes = self._namer.name(raw)
-        self._samples.add(raw.time, raw.core, threads.astype(np.int32), nodes)
+        self._samples.add(raw.time, raw.core, threads, nodes)
 
     def _finish(self, start_ns: int, end_ns: int) -> Assembled:
         tree, renumbered, threads, cgroup_of_thread = self._namer.finish()
-        paths = [self._cgroups.paths[n] if n >= 0 else "" for n in cgroup_of_thread.tolist()]
+        paths = np.array([*self._cgroups.paths, ""], object)[cgroup_of_thread]  # -1: not known
         samples = self._samples
         data = SegmentData(
             origin=self._origin,
@@ -239,10 +245,10 @@ class Assembler:
             samples=NO_SAMPLES,
             tree=tree,
             threads=replace(threads, cgroup=tuple(paths)),
-            blocks=tuple(builder.finish() for builder in self._blocks.values()),
-            events=tuple(sorted(self._events, key=lambda event: event.time_ns)),
+            blocks=self._blocks.finish(),
+            events=(),
         )
-        return Assembled(data, samples, renumbered)
+        return Assembled(data, samples, renumbered, self._events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,16 +256,29 @@ class Assembled:
     """A segment whose samples may be too many to hold: they come in pieces, or as a whole."""
 
     data: SegmentData
-    """Without its samples."""
+    """Without its samples and events."""
     _samples: SampleSpill
     _renumbered: I64
+    _events: list[Event] | EventColumns
+
+    def apart(self) -> Apart:
+        """For the writer: what does not lie in `data`."""
+        if isinstance(self._events, EventColumns):
+            events = self._events
+        else:
+            events = EventColumns()
+            events.extend(self._events)
+        return Apart(self.pieces, self._samples.counts(self._renumbered), events)
 
     def pieces(self) -> Iterator[Samples]:
         return self._samples.pieces(self._renumbered, self.data.stretches)
 
     def whole(self) -> SegmentData:
+        if isinstance(self._events, EventColumns):
+            raise TypeError("events that were put aside come as columns only")
         samples = self._samples.whole(self._renumbered, self.data.stretches)
-        return replace(self.data, samples=samples)
+        events = tuple(sorted(self._events, key=lambda event: event.time_ns))
+        return replace(self.data, samples=samples, events=events)
 
 
 def _since_ever(scanned: Table, empty: Table) -> Table:
@@ -269,33 +288,6 @@ def _since_ever(scanned: Table, empty: Table) -> Table:
     """
     before = replace(scanned, time=np.full(len(scanned.time), BEFORE_ALL, np.int64))
     return concat([before, scanned], empty)
-
-
-class _BlockBuilder:
-    """Collects one field's ticks; instances come and go (a core off line, a device unplugged)."""
-
-    def __init__(self, field: str) -> None:
-        self._field = field
-        self._ticks: list[int] = []
-        self._rows: list[tuple[tuple[str, ...], I64]] = []
-
-    def add(self, tick_ns: int, instances: tuple[str, ...], values: I64) -> None:
-        self._ticks.append(tick_ns)
-        self._rows.append((instances, values.copy()))  # a view would keep its whole frame alive
-
-    def finish(self) -> Block:
-        everyone = list(
-            dict.fromkeys(
-                name for instances in dict.fromkeys(r[0] for r in self._rows) for name in instances
-            )
-        )
-        place = {name: column for column, name in enumerate(everyone)}
-        values = np.full((len(self._rows), len(everyone)), MISSING, np.int64)
-        columns: dict[tuple[str, ...], list[int]] = {}
-        for row, (instances, reading) in enumerate(self._rows):
-            at = columns.setdefault(instances, [place[name] for name in instances])
-            values[row, at] = reading
-        return Block(self._field, tuple(everyone), np.array(self._ticks, np.int64), values)
 
 
 def _within(raw: RawSamples, start_ns: int, end_ns: int) -> RawSamples:

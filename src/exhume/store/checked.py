@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from exhume.store import layout
 from exhume.store.cache import Cache
+from exhume.store.column_types import ColumnType
 from exhume.store.files import DamagedFileError, read_checked
 from exhume.store.meta import Meta
-from exhume.store.parquet import ColumnType, read_table
+from exhume.store.parquet import read_table
 
 UNDECODABLE = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, TypeError)
 # Read column by column: their bytes stay at hand, and are checked once instead of each time.

@@ -27,6 +27,8 @@ from exhume.store.columns import Columns, pack, unpack
 
 VERSION = 1
 SUFFIX = ".head"
+DAMAGED = ".damaged"
+"""Of a log that could not be closed; kept aside for whoever wants to look."""
 _FILE_MAGIC = b"EXHUMEHD"
 _FILE_START = struct.Struct("<8sI")
 _FILE_HEADER_BYTES = _FILE_START.size + 4
@@ -70,6 +72,16 @@ class Damage:
 def file_header(version: int) -> bytes:
     start = _FILE_START.pack(_FILE_MAGIC, version)
     return start + zlib.crc32(start).to_bytes(4, "little")
+
+
+def is_older(name: str, live: str) -> bool:
+    """By the machine's own clock. The recorder may have begun yet another log since it told us."""
+    try:
+        _, boot, began_ms = name.removesuffix(SUFFIX).rsplit("-", 2)
+        _, live_boot, live_began_ms = live.removesuffix(SUFFIX).rsplit("-", 2)
+        return boot != live_boot or int(began_ms) < int(live_began_ms)
+    except ValueError:
+        return name != live
 
 
 class HeadWriter:
@@ -123,13 +135,14 @@ class HeadFile:
     the recorder cuts off what it could not write whole, and that would be a SIGBUS here.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, start: int = 0) -> None:
+        """`start`: where to go on, at the end of a frame that was read before."""
         self.path = path
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.size_bytes = os.fstat(self._fd).st_size
         self.frames: list[FrameInfo] = []
         self.damage: list[Damage] = []
-        self._scan()
+        self._scan(start)
 
     def __del__(self) -> None:
         if getattr(self, "_fd", -1) >= 0:
@@ -138,8 +151,8 @@ class HeadFile:
     def _bytes(self, at: int, length: int) -> bytes:
         return os.pread(self._fd, max(0, min(length, self.size_bytes - at)), at)
 
-    def _scan(self) -> None:
-        at = self._past_header()
+    def _scan(self, start: int) -> None:
+        at = start or self._past_header()
         while at < self.size_bytes:
             frame = self._frame_at(at)
             if frame is not None:

@@ -49,6 +49,10 @@ def pins_path(root: Path) -> Path:
     return root / "pins"
 
 
+def fingerprints_path(root: Path) -> Path:
+    return root / "fingerprints"
+
+
 def segment_name(start_wall_ns: int, boot_id: str, start_ns: int) -> str:
     """20261115T201000Z-1f0c2a3b-86400000: sorts by time, and two boots never collide."""
     start = datetime.fromtimestamp(start_wall_ns // 1_000_000_000, UTC)

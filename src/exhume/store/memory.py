@@ -15,7 +15,7 @@ from exhume.model.segment import Origin, SegmentData
 from exhume.model.series import Block
 from exhume.model.window import Window
 from exhume.store.layout import segment_name
-from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds
+from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds, RollUps
 from exhume.store.summing import CoreRollUp, FrameRollUp, ProcessRollUp
 from exhume.store.view import SampleColumns, SegmentView, ThreadIndex, TreeIndex, sample_columns
 from exhume.store.view import wall_window as _wall_window
@@ -24,10 +24,19 @@ from exhume.store.view import wall_window as _wall_window
 class MemorySegment:
     """Roll-ups are computed when asked for, by the code that writes them at segment close."""
 
-    def __init__(self, data: SegmentData, *, state: str = "head", size_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        data: SegmentData,
+        *,
+        state: str = "head",
+        size_bytes: int = 0,
+        summed_up: RollUps | None = None,
+    ) -> None:
+        """`summed_up`: roll-ups that someone has made already."""
         self.data = data
         self.state = state
         self.size_bytes = size_bytes
+        self._summed_up = summed_up
 
     @property
     def name(self) -> str:
@@ -76,12 +85,16 @@ class MemorySegment:
 
     @cached_property
     def _core_seconds(self) -> CoreSeconds | None:
+        if self._summed_up is not None:
+            return self._summed_up.core_seconds
         roll_up = CoreRollUp(self.data.blocks, self.data.origin.user_hz)
         roll_up.add(self.data.samples)
         return roll_up.result()
 
     @cached_property
     def _process_seconds(self) -> ProcessSeconds:
+        if self._summed_up is not None:
+            return self._summed_up.process_seconds
         return process_seconds_of(self, self.data.samples)
 
     @cached_property

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from exhume.derive.cpu import BUSY_MODES
-from exhume.model.answers import MAP_MODES
 from exhume.model.arrays import I64, Bool
 from exhume.model.fields import BY_ID
+from exhume.model.modes import MAP_MODES
 from exhume.model.series import MISSING, Block
+from exhume.store.column_types import Array, Column, ColumnType
 from exhume.store.files import DamagedFileError
-from exhume.store.parquet import Column, ColumnType
 from exhume.store.rollups import MINUTE_NS, SECOND_NS
 from exhume.store.view import SegmentView
+
+Values: TypeAlias = Array | Sequence[str]
 
 TOP_PROCESSES = 20
 MAX_INSTANCES = 200
@@ -77,7 +80,7 @@ def tables_of(view: SegmentView) -> dict[str, dict[str, Column]]:
     """All tables, those without rows too: a file that is missing is then always a loss."""
     found: dict[str, dict[str, Column]] = {}
     for table, rows in ((CORES, _cores), (PROCESSES, _processes), (SERIES, _series)):
-        columns: dict[str, list[Column]] = {column.name: [] for column in table.columns}
+        columns: dict[str, list[Values]] = {column.name: [] for column in table.columns}
         with suppress(DamagedFileError):
             for part in rows(view):
                 for column in table.columns[len(_WHERE) :]:
@@ -91,13 +94,13 @@ def tables_of(view: SegmentView) -> dict[str, dict[str, Column]]:
     return found
 
 
-def _joined(column: ColumnType, parts: list[Column]) -> Column:
+def _joined(column: ColumnType, parts: list[Values]) -> Column:
     if column.type == "string":
         return [text for part in parts for text in part]
     return np.concatenate([np.empty(0, column.type), *(np.asarray(part) for part in parts)])
 
 
-def _cores(view: SegmentView) -> Iterator[dict[str, Column]]:
+def _cores(view: SegmentView) -> Iterator[dict[str, Values]]:
     seconds = view.core_seconds()
     if seconds is None or not len(seconds.end_ns):
         return
@@ -116,7 +119,7 @@ def _cores(view: SegmentView) -> Iterator[dict[str, Column]]:
         rows = np.arange(len(at))
         mean = (np.maximum(permille, 0) * weight).sum(axis=2) / np.maximum(known_ms, 1)
         cores = np.array(seconds.cores, np.uint16)
-        columns: dict[str, Column] = {
+        columns: dict[str, Values] = {
             "minute": np.full(int(keep.sum()), minute, np.int32),
             "core": cores[keep],
             "known_ms": np.rint(known_ms[keep]).astype(np.int32),
@@ -129,14 +132,14 @@ def _cores(view: SegmentView) -> Iterator[dict[str, Column]]:
         yield columns
 
 
-def _processes(view: SegmentView) -> Iterator[dict[str, Column]]:
+def _processes(view: SegmentView) -> Iterator[dict[str, Values]]:
     rows, index = view.process_seconds(), view.threads()
     threads, first = index.threads, index.processes.first_thread
     middle = view.start_ns + rows.second.astype(np.int64) * SECOND_NS + SECOND_NS // 2
     for minute, here in _minutes(view, middle):
         took = np.bincount(rows.process[here], rows.weight_us[here], len(first))
-        best = np.argsort(-took, kind="stable")[:TOP_PROCESSES]
-        best = best[took[best] > 0]
+        some = np.flatnonzero(took)
+        best = some[np.argsort(-took[some], kind="stable")[:TOP_PROCESSES]]
         row = first[best]
         yield {
             "minute": np.full(len(best), minute, np.int32),
@@ -147,41 +150,54 @@ def _processes(view: SegmentView) -> Iterator[dict[str, Column]]:
         }
 
 
-def _series(view: SegmentView) -> Iterator[dict[str, Column]]:
+def _series(view: SegmentView) -> Iterator[dict[str, Values]]:
     for field in view.fields():
         for block in view.blocks(field):
-            for instance, ticks, values in _node_level(field, block):
-                yield _summary(view, field, instance, ticks, values)
+            for instances, ticks, values in _node_level(field, block):
+                if len(ticks):
+                    yield _summary(view, field, instances, ticks, values)
 
 
-def _node_level(field: str, block: Block) -> Iterator[tuple[str, I64, I64]]:
-    """Per-core fields as their sum over the cores; others as they are."""
+def _node_level(field: str, block: Block) -> Iterator[tuple[Sequence[str], I64, I64]]:
+    """Per-core fields as their sum over the cores; others as they are. Nothing is missing there.
+
+    Instances that were read at the same ticks, which mostly are all, come together.
+    """
+    known = block.values != MISSING
     if field in BY_ID and BY_ID[field].instance == "core":
-        known = block.values != MISSING
         some = known.any(axis=1)
-        yield "", block.tick_ns[some], np.where(known, block.values, 0).sum(axis=1)[some]
+        total = np.where(known, block.values, 0).sum(axis=1)[some]
+        yield ("",), block.tick_ns[some], total[:, np.newaxis]
         return
-    for column, instance in enumerate(block.instances[:MAX_INSTANCES]):
-        some = block.values[:, column] != MISSING
-        yield instance, block.tick_ns[some], block.values[some, column]
+    instances = block.instances[:MAX_INSTANCES]
+    if known.all():
+        yield instances, block.tick_ns, block.values[:, : len(instances)]
+        return
+    for column, instance in enumerate(instances):
+        some = known[:, column]
+        yield (instance,), block.tick_ns[some], block.values[some, column : column + 1]
 
 
 def _summary(
-    view: SegmentView, field: str, instance: str, ticks: I64, values: I64
-) -> dict[str, Column]:
+    view: SegmentView, field: str, instances: Sequence[str], ticks: I64, values: I64
+) -> dict[str, Values]:
     # A rise counts in the minute of its later reading, falls (a restart) not at all.
-    rises = np.maximum(np.diff(values, prepend=values[:1]), 0)
-    groups = list(_minutes(view, ticks))
-    parts = [(values[here], rises[here]) for _, here in groups]
+    rises = np.maximum(np.diff(values, axis=0, prepend=values[:1]), 0)
+    minute = view.clock.to_wall(ticks) // MINUTE_NS
+    if (np.diff(minute) < 0).any():  # the clock was set back
+        order = np.argsort(minute, kind="stable")
+        minute, values, rises = minute[order], values[order], rises[order]
+    first = np.flatnonzero(np.diff(minute, prepend=minute[0] - 1))
+    last = np.append(first[1:], len(minute)) - 1
     return {
-        "minute": np.array([minute for minute, _ in groups], np.int32),
-        "field": [field] * len(groups),
-        "instance": [instance] * len(groups),
-        "first": np.array([value[0] for value, _ in parts], np.int64),
-        "last": np.array([value[-1] for value, _ in parts], np.int64),
-        "least": np.array([value.min() for value, _ in parts], np.int64),
-        "most": np.array([value.max() for value, _ in parts], np.int64),
-        "rise": np.array([rise.sum() for _, rise in parts], np.int64),
+        "minute": np.tile(minute[first].astype(np.int32), len(instances)),
+        "field": [field] * (len(first) * len(instances)),
+        "instance": [instance for instance in instances for _ in first],
+        "first": values[first].T.ravel(),
+        "last": values[last].T.ravel(),
+        "least": np.minimum.reduceat(values, first).T.ravel(),
+        "most": np.maximum.reduceat(values, first).T.ravel(),
+        "rise": np.add.reduceat(rises, first).T.ravel(),
     }
 
 

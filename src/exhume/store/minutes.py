@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from exhume.model.segment import SegmentData
 from exhume.model.window import Window
 from exhume.store import layout
+from exhume.store.column_types import Column
 from exhume.store.files import DamagedFileError, checksum, sync_directory, sync_file
+from exhume.store.memory import MemorySegment
 from exhume.store.minute_tables import TABLES, Table, tables_of
-from exhume.store.parquet import Column, read_table, release_memory, write_table
-from exhume.store.rollups import MINUTE_NS
-from exhume.store.segment import Segment
+from exhume.store.rollups import MINUTE_NS, RollUps
+from exhume.store.table_writer import TableWriter
 from exhume.store.view import SegmentView
 
 _NAME = re.compile(r"(?P<source>[\w-]+)\.(?P<table>\w+)\.(?P<crc>[0-9a-f]{8})\.parquet")
@@ -46,19 +45,23 @@ class MinuteFile:
     crc: int
 
 
-def write_minutes(root: Path, data: SegmentData) -> list[Path]:
-    """Of a segment just closed: its roll-ups are read back, not added up again.
+def write_minutes(root: Path, data: SegmentData, summed_up: RollUps | None = None) -> list[Path]:
+    """Of a segment just closed. Without its roll-ups at hand they are read back.
 
     Idempotent: a segment closed again after a crash replaces its files.
     """
-    release_memory()
+    if summed_up is not None:
+        return summarise(root, MemorySegment(data, summed_up=summed_up))
+    # The closer writes but never reads, and has no memory to spare for what it takes to read.
+    from exhume.store.segment import Segment
+
     return summarise(root, Segment(layout.segment_path(root, data)))
 
 
 def summarise(root: Path, view: SegmentView) -> list[Path]:
     day = layout.day_of(view.window.start_ns)
     return [
-        _write(root, day, view.name, TABLES[name], columns)
+        _write(root, day, view.name, TABLES[name], [columns])
         for name, columns in tables_of(view).items()
     ]
 
@@ -86,17 +89,20 @@ def read_minutes(
 def _put_together(table: Table, parts: list[Rows]) -> Rows:
     """Each segment's rows once: a crash while a day was compacted leaves them in two files."""
     seen: set[str] = set()
-    distinct: list[Rows] = []
-    for rows in parts:
-        sources = set(np.unique(rows["source"]))
-        fresh = np.isin(rows["source"], list(sources - seen))
-        distinct.append({name: values[fresh] for name, values in rows.items()})
-        seen |= sources
+    distinct = [_fresh(rows, seen) for rows in parts]
     empty = {c.name: np.empty(0, object if c.type == "string" else c.type) for c in table.columns}
     return {
         name: np.concatenate([none, *(rows[name] for rows in distinct)])
         for name, none in empty.items()
     }
+
+
+def _fresh(rows: Rows, seen: set[str]) -> Rows:
+    """The rows of segments that were not seen before, which they then were."""
+    sources = set(np.unique(rows["source"]))
+    fresh = np.isin(rows["source"], list(sources - seen))
+    seen |= sources
+    return {name: values[fresh] for name, values in rows.items()}
 
 
 def minute_files(root: Path, window: Window | None = None) -> Iterator[MinuteFile]:
@@ -132,14 +138,23 @@ def compact(root: Path, now_wall_ns: int) -> int:
 def _compact(root: Path, day: str, table: Table, files: list[MinuteFile]) -> int:
     if len(files) < 2:
         return 0
-    read: list[tuple[MinuteFile, Rows]] = []
-    for file in files:
-        with suppress(DamagedFileError):  # stays as it is, and is reported when it is asked for
-            read.append((file, read_file(file)))
-    rows = _put_together(table, [part for _, part in read])
-    columns: dict[str, Column] = {c.name: _as_column(rows[c.name], c.type) for c in table.columns}
-    written = _write(root, day, DAY, table, columns, keep=True)
-    replaced = [file.path for file, _ in read if file.path != written]
+    read: list[MinuteFile] = []
+
+    def parts() -> Iterator[dict[str, Column]]:
+        """One file after the other: a day of them is more than the closer may hold."""
+        seen: set[str] = set()
+        for file in files:
+            try:
+                rows = read_file(file)
+            except DamagedFileError:
+                continue  # stays as it is, and is reported when it is asked for
+            read.append(file)
+            fresh = _fresh(rows, seen)
+            if len(fresh["minute"]):
+                yield {c.name: _as_column(fresh[c.name], c.type) for c in table.columns}
+
+    written = _write(root, day, DAY, table, parts(), keep=True)
+    replaced = [file.path for file in read if file.path != written]
     for path in replaced:
         path.unlink(missing_ok=True)
     return len(replaced)
@@ -150,14 +165,16 @@ def _write(
     day: str,
     source: str,
     table: Table,
-    columns: dict[str, Column],
+    parts: Iterable[dict[str, Column]],
     *,
     keep: bool = False,
 ) -> Path:
     directory = layout.minutes_path(root) / day
     directory.mkdir(parents=True, exist_ok=True)
     temporary = directory / f"{layout.TEMPORARY}{source}.{table.name}-{os.getpid()}"
-    write_table(temporary, table.columns, columns)
+    with TableWriter(temporary, table.columns) as writer:
+        for part in parts:
+            writer.write(part)
     _, crc = sync_file(temporary)
     path = directory / f"{source}.{table.name}.{crc:08x}.parquet"
     temporary.replace(path)
@@ -174,13 +191,16 @@ def _as_column(values: NDArray[Any], kind: str) -> Column:
 
 
 def read_file(file: MinuteFile) -> Rows:
+    from exhume.store.checked import UNDECODABLE
+    from exhume.store.parquet import read_table
+
     try:
         data = file.path.read_bytes()
         if checksum(data) != file.crc:
             raise DamagedFileError(str(file.path), "whole file", "the checksum of its name")
         columns = TABLES[file.table].columns
         table = read_table(data, columns)
-    except (OSError, pa.ArrowException, ValueError, KeyError) as error:
+    except UNDECODABLE as error:
         raise DamagedFileError(str(file.path), "whole file", f"a table ({error})") from error
     return {
         c.name: np.array(table[c.name], object) if c.type == "string" else table[c.name]

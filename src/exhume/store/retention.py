@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exhume.model.window import Window
-from exhume.store import layout, meta
+from exhume.store import fingerprints, layout, meta
 from exhume.store.files import DamagedFileError, remove_directory, size_of
 from exhume.store.meta import NewerFormatError
 from exhume.store.pins import pin, pins, unpin
@@ -171,12 +171,14 @@ def _drop_old_roll_ups(root: Path, now_ns: int) -> tuple[str, ...]:
     for entry in pins(root):
         if entry.window.end_ns < now_ns - MINUTES_KEEP_NS:
             unpin(root, entry.id)
+    fingerprints.drop_before(root, now_ns - MINUTES_KEEP_NS)
     return gone
 
 
 def _sweep(root: Path, now_ns: int) -> None:
     """What a crash left half written. Anything younger may be in the making."""
-    for parent in (layout.segments_path(root), layout.pins_path(root)):
+    folders = (layout.segments_path(root), layout.pins_path(root), layout.fingerprints_path(root))
+    for parent in folders:
         if not parent.is_dir():
             continue
         for path in parent.glob(f"{layout.TEMPORARY}*"):

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from exhume.model.arrays import I32, I64, U16, U32
 from exhume.model.sample import Stretch, Threads
+from exhume.perf.distinct import distinct_rows
+from exhume.store.column_types import numbering
 
 I16: TypeAlias = NDArray[np.int16]
 
@@ -69,6 +71,14 @@ class FrameMinutes:
 
 
 @dataclass(frozen=True, slots=True)
+class RollUps:
+    """Those of a segment that its minutes are made of."""
+
+    core_seconds: CoreSeconds | None
+    process_seconds: ProcessSeconds
+
+
+@dataclass(frozen=True, slots=True)
 class Processes:
     """Threads put together by (pid, name)."""
 
@@ -81,15 +91,9 @@ class Processes:
 
 
 def processes_of(threads: Threads) -> Processes:
-    seen: dict[tuple[int, str], int] = {}
-    of_thread = np.empty(len(threads), np.int32)
-    first: list[int] = []
-    for row, key in enumerate(zip(threads.pid.tolist(), threads.comm, strict=True)):
-        if (index := seen.get(key)) is None:
-            index = seen[key] = len(first)
-            first.append(row)
-        of_thread[row] = index
-    return Processes(of_thread, np.array(first, np.int32))
+    name = np.fromiter(map(numbering().__getitem__, threads.comm), np.int64, len(threads))
+    first, which = distinct_rows(threads.pid.astype(np.int64), name)
+    return Processes(which.astype(np.int32), first.astype(np.int32))
 
 
 def nodes_by_rank(counts: I32 | I64) -> I32:

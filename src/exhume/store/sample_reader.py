@@ -9,7 +9,8 @@ import numpy as np
 from exhume.model.arrays import I32
 from exhume.store import layout, tables
 from exhume.store.checked import UNDECODABLE, CheckedFiles, within
-from exhume.store.parquet import ColumnType, row_group_rows
+from exhume.store.column_types import ColumnType
+from exhume.store.parquet import row_group_rows
 from exhume.store.rollups import nodes_by_rank
 from exhume.store.view import SampleColumns
 

@@ -15,12 +15,12 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from exhume.model.arrays import I32, I64, U16
+from exhume.model.arrays import I64, U16
 from exhume.model.sample import Samples, Stretch
 from exhume.store.rollups import weights_ns
 
 ROW = np.dtype([("time", "<i8"), ("thread", "<i4"), ("node", "<i4")])
-IN_MEMORY_BYTES = 4 << 20
+IN_MEMORY_BYTES = 2 << 20
 PIECE_ROWS = 1 << 15
 
 
@@ -34,16 +34,24 @@ class SampleSpill:
         self.first_ns: int | None = None
         self.last_ns: int | None = None
         self.rows = 0
+        self._counts: I64 = np.empty(0, np.int64)
 
-    def add(self, time: I64, core: U16, thread: I32, node: I64) -> None:
+    def add(self, time: I64, core: U16, thread: I64, node: I64) -> None:
         if not len(time):
             return
-        order = np.lexsort((time, core))
+        order = np.argsort(core, kind="stable")  # of 16 bits: no comparisons
         rows = np.empty(len(time), ROW)
         rows["time"], rows["thread"], rows["node"] = time[order], thread[order], node[order]
-        cores, starts = np.unique(core[order], return_index=True)
-        for one, part in zip(cores.tolist(), np.split(rows, starts[1:]), strict=True):
+        borders = np.flatnonzero(np.diff(core[order])) + 1
+        for part in np.split(rows, borders):
+            if (np.diff(part["time"]) < 0).any():
+                part[:] = part[np.argsort(part["time"], kind="stable")]
+        starts = [0, *borders.tolist()]
+        for one, part in zip(core[order[starts]].tolist(), np.split(rows, borders), strict=True):
             self._parts.setdefault(one, []).append(part)
+        counts = np.bincount(node, minlength=len(self._counts))
+        counts[: len(self._counts)] += self._counts
+        self._counts = counts
         first, last = int(time.min()), int(time.max())
         self.first_ns = first if self.first_ns is None else min(self.first_ns, first)
         self.last_ns = last if self.last_ns is None else max(self.last_ns, last)
@@ -63,6 +71,12 @@ class SampleSpill:
                 file.write(part.tobytes())
         self._parts.clear()
         self._held_bytes = 0
+
+    def counts(self, renumbered: I64) -> I64:
+        """How many samples end at each node, by its final number."""
+        counts = np.zeros(len(renumbered), np.int64)
+        counts[renumbered[: len(self._counts)]] = self._counts
+        return counts
 
     def pieces(self, renumbered: I64, stretches: Sequence[Stretch]) -> Iterator[Samples]:
         """In order of core and time. `renumbered` gives the final number of each node."""

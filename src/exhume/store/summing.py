@@ -13,11 +13,12 @@ import numpy as np
 
 from exhume.derive.cpu import core_shares
 from exhume.derive.stacks import carried_down, level_starts, outermost, sum_up
-from exhume.model.answers import MAP_MODES
 from exhume.model.arrays import I64, U32
+from exhume.model.modes import MAP_MODES
 from exhume.model.sample import Samples, Stretch
 from exhume.model.series import Block
 from exhume.model.stack import Mode, StackTree
+from exhume.perf.distinct import distinct_rows
 from exhume.store.rollups import (
     I16,
     MAX_FRAMES_A_MINUTE,
@@ -28,6 +29,7 @@ from exhume.store.rollups import (
     FrameMinutes,
     Processes,
     ProcessSeconds,
+    period_ns,
     weights_ns,
 )
 
@@ -153,11 +155,14 @@ def _process_seconds(rows: I64) -> ProcessSeconds:
 
 def _grouped(rows: I64) -> I64:
     """The first row is a key; the others are summed by it. Keys come out rising."""
-    order = np.argsort(rows[0], kind="stable")
-    key = rows[0, order]
-    first = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
-    sums = np.add.reduceat(rows[1:, order], first, axis=1)
-    return np.concatenate([key[np.newaxis, first], sums])
+    first, which = distinct_rows(rows[0])
+    order = np.argsort(rows[0, first])
+    grouped = np.empty((len(rows), len(first)), np.int64)
+    grouped[0] = rows[0, first[order]]
+    for index, values in enumerate(rows[1:], 1):
+        # Sums of whole numbers far below 2^53: exact.
+        grouped[index] = np.bincount(which, values, len(first))[order]
+    return grouped
 
 
 class FrameRollUp:
@@ -174,13 +179,22 @@ class FrameRollUp:
     def add(self, piece: Samples) -> None:
         nodes = len(self._tree.parent)
         minute = np.clip((piece.time_ns - self._start_ns) // MINUTE_NS, 0, self._minutes - 1)
+        cell = minute * nodes + piece.stack
+        if len(self._stretches) < 2:
+            self._count(sum(map(period_ns, self._stretches)), cell)
+            return
         weight = weights_ns(self._stretches, piece.time_ns)
         for value in np.unique(weight).tolist():
-            counts = self._counts.setdefault(value, np.zeros((self._minutes, nodes), np.uint32))
-            for at in np.unique(minute):
-                here = (minute == at) & (weight == value)
-                stacks, seen = np.unique(piece.stack[here], return_counts=True)
-                counts[at, stacks] += seen.astype(np.uint32)
+            self._count(value, cell[weight == value])
+
+    def _count(self, weight_ns: int, cell: I64) -> None:
+        """Cells are by minute and node, all minutes one after the other."""
+        counts = self._counts.get(weight_ns)
+        if counts is None:
+            counts = np.zeros(self._minutes * len(self._tree.parent), np.uint32)
+            self._counts[weight_ns] = counts
+        first, which = distinct_rows(cell)
+        counts[cell[first]] += np.bincount(which).astype(np.uint32)
 
     def result(self) -> FrameMinutes:
         tree = self._tree
@@ -193,7 +207,8 @@ class FrameRollUp:
         for minute in range(self._minutes):
             own = np.zeros(len(tree.parent), np.int64)
             for weight, counts in self._counts.items():
-                own += counts[minute].astype(np.int64) * weight
+                here = counts[minute * len(own) : (minute + 1) * len(own)]
+                own += here.astype(np.int64) * weight
             total = sum_up(tree.parent, own, starts)
             inclusive = np.bincount(group[first], total[first], len(pairs)) / 1e6
             alone = np.bincount(group, own, len(pairs)) / 1e6

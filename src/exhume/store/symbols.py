@@ -10,7 +10,7 @@ from exhume.perf.symbols import perfmap
 from exhume.perf.symbols.cache import cached
 from exhume.perf.symbols.table import SymbolTable
 
-CACHE_BYTES = 8 << 20
+CACHE_BYTES = 4 << 20
 
 
 class SymbolStore:

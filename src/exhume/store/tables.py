@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from exhume.model.answers import MAP_MODES
-from exhume.store.parquet import ColumnType
+from exhume.model.modes import MAP_MODES
+from exhume.store.column_types import ColumnType
 
 SAMPLES = (
     ColumnType("core", "uint16", "dictionary"),

@@ -17,6 +17,8 @@ from exhume.perf.asof import Statement
 from exhume.perf.records import COMM_BYTES, Comms, Forks, KernelSymbol, Mappings
 from exhume.store.columns import Array, Columns
 
+RowLayout = tuple[tuple[str, tuple[str, ...]], ...]
+"""Fields, and the instances of each."""
 NODE = ("",)
 """The instances of a field that has one value for the whole node."""
 NODE_FIELDS = "node"
@@ -107,7 +109,7 @@ def _put(
         return
     arrays[f"{prefix}.time"] = ((rows.time - start_ns) // TIME_UNIT_NS).astype("<i4")
     for name, dtype in names:
-        arrays[f"{prefix}.{name}"] = getattr(rows, name).astype(dtype)
+        arrays[f"{prefix}.{name}"] = getattr(rows, name).astype(dtype, copy=False)
 
 
 def _take(
@@ -145,7 +147,9 @@ def encode_tick(tick: Tick, known_instances: dict[str, tuple[str, ...]]) -> Colu
     # Most fields have one value for the whole node: those share one array.
     node = [reading for reading in tick.readings if reading.instances == NODE]
     if node:
-        arrays["node"] = np.concatenate([reading.values for reading in node]).astype("<i8")
+        arrays["node"] = np.concatenate([reading.values for reading in node]).astype(
+            "<i8", copy=False
+        )
         fields = tuple(reading.field for reading in node)
         if known_instances.get(NODE_FIELDS) != fields:
             known_instances[NODE_FIELDS] = instances[NODE_FIELDS] = fields
@@ -153,7 +157,7 @@ def encode_tick(tick: Tick, known_instances: dict[str, tuple[str, ...]]) -> Colu
     for reading in tick.readings:
         if reading.instances == NODE:
             continue
-        arrays[f"read.{reading.field}"] = reading.values.astype("<i8")
+        arrays[f"read.{reading.field}"] = reading.values.astype("<i8", copy=False)
         if known_instances.get(reading.field) != reading.instances:
             known_instances[reading.field] = instances[reading.field] = reading.instances
     values: dict[str, Any] = {"epoch": tick.epoch, "stack_base": tick.stack_base, "node": node_crc}
@@ -177,23 +181,62 @@ def _crc(fields: tuple[str, ...]) -> int:
     return zlib.crc32("\n".join(fields).encode())
 
 
-def decode_tick(
-    columns: Columns, start_ns: int, end_ns: int, known_instances: dict[str, tuple[str, ...]]
-) -> Tick:
+def decode_row(
+    columns: Columns, known_instances: dict[str, tuple[str, ...]]
+) -> tuple[RowLayout, I64]:
+    """All readings of a second one after the other, and what they are of."""
     values = columns.values
     for name, instances in values.get("instances", {}).items():
         known_instances[name] = tuple(instances)
-    readings = []
-    fields = known_instances.get(NODE_FIELDS, ())
+    layout: RowLayout = ()
     node = columns.get("node", "<i8")
+    fields = known_instances.get(NODE_FIELDS, ())
     # Where the frame that named them was damaged, the numbers cannot be told apart.
     if len(fields) == len(node) and _crc(fields) == values.get("node"):
-        readings += [Reading(one, NODE, node[i : i + 1]) for i, one in enumerate(fields)]
-    for name, array in columns.arrays.items():
-        field_id = name.removeprefix("read.")
-        known = known_instances.get(field_id)
-        if name.startswith("read.") and known is not None and len(known) == len(array):
-            readings.append(Reading(field_id, known, array))
+        layout = _of_node(fields)
+    else:
+        node = node[:0]
+    present, row = columns.run_of("read.", "<i8")
+    known_all = all(
+        name in known_instances and len(known_instances[name]) == count for name, count in present
+    )
+    if known_all:
+        own = tuple((name, known_instances[name]) for name, _ in present)
+        return layout + own, np.concatenate([node, row])
+    parts, own, at = [node], (), 0
+    for name, count in present:
+        known = known_instances.get(name)
+        if known is not None and len(known) == count:
+            own += ((name, known),)
+            parts.append(row[at : at + count])
+        at += count
+    return layout + own, np.concatenate(parts)
+
+
+@lru_cache(maxsize=64)
+def _of_node(fields: tuple[str, ...]) -> RowLayout:
+    return tuple((one, NODE) for one in fields)
+
+
+def readings_of(layout: RowLayout, row: I64) -> list[Reading]:
+    found, at = [], 0
+    for field_id, instances in layout:
+        found.append(Reading(field_id, instances, row[at : at + len(instances)]))
+        at += len(instances)
+    return found
+
+
+def decode_tick(
+    columns: Columns,
+    start_ns: int,
+    end_ns: int,
+    known_instances: dict[str, tuple[str, ...]] | None,
+) -> Tick:
+    """Without its readings where the instances are not given: `decode_row` has them in bulk."""
+    values = columns.values
+    readings = []
+    if known_instances is not None:
+        readings = readings_of(*decode_row(columns, known_instances))
     return Tick(
         start_ns=start_ns,
         end_ns=end_ns,

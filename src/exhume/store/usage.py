@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from exhume.errors import ExhumeError
 from exhume.model.clock import ClockMap, ClockPair
-from exhume.model.status import Damage, Disk, Pin
+from exhume.model.status import Damage, Disk, Imported, Pin
 from exhume.model.window import Window
 from exhume.store.cache import DEFAULT_BYTES
 from exhume.store.files import size_of
@@ -17,6 +18,9 @@ from exhume.store.headlog import FrameKind, HeadFile
 from exhume.store.heads import head_files
 from exhume.store.recording import Recording
 from exhume.store.retention import pins
+from exhume.store.segment import Segment
+
+_INPUT = re.compile(r"(?:^|, )(.+?) \([0-9a-f]{16}\)", re.DOTALL)
 
 
 def look(root: Path, limits: Disk) -> Disk:
@@ -36,6 +40,21 @@ def look(root: Path, limits: Disk) -> Disk:
         damaged=tuple(Damage(span.window, span.problem) for span in spans if span.problem),
         pins=tuple(Pin(pin.window, pin.reason) for pin in pins(root)),
     )
+
+
+def imported(root: Path) -> tuple[Imported, str] | None:
+    """What files the recording was made of, and of which node; None where a recorder made it."""
+    names: dict[str, None] = {}
+    newest, node = 0, ""
+    for view in Recording(root, None, DEFAULT_BYTES).views():
+        found = view.origin.imported
+        if found is None or not isinstance(view, Segment):
+            return None
+        names.update(dict.fromkeys(_INPUT.findall(found[2])))
+        node = view.origin.node
+        with suppress(OSError):
+            newest = max(newest, view.path.stat().st_mtime_ns)
+    return (Imported(tuple(sorted(names)), newest), node) if names else None
 
 
 def _head_window(head: HeadFile) -> Window:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -18,26 +18,55 @@ from exhume.model.sample import Samples
 from exhume.model.segment import SegmentData
 from exhume.model.series import Block
 from exhume.store import layout, meta, tables
+from exhume.store.allocator import give_back
+from exhume.store.column_types import Column, Texts
+from exhume.store.event_columns import EventColumns
 from exhume.store.files import remove_directory, sync_directory, sync_file
-from exhume.store.parquet import Column, TableWriter, release_memory, write_table
-from exhume.store.rollups import CoreSeconds, nodes_by_rank, processes_of
+from exhume.store.rollups import (
+    CoreSeconds,
+    FrameMinutes,
+    ProcessSeconds,
+    RollUps,
+    nodes_by_rank,
+    processes_of,
+)
 from exhume.store.summing import CoreRollUp, FrameRollUp, ProcessRollUp
+from exhume.store.table_writer import TableWriter, write_table
 
 PIECE_ROWS = 1 << 15
 """Rows of one row group of samples: some 2 MiB while it is written and summed up."""
-
-_RELEASE_EVERY = 16
 
 Pieces: TypeAlias = Callable[[], Iterable[Samples]]
 Values: TypeAlias = dict[str, Column]
 
 
-def write_segment(root: Path, data: SegmentData, pieces: Pieces | None = None) -> Path:
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """What of a segment is too much to lie in `SegmentData`, which is then not asked for it."""
+
+    pieces: Pieces
+    """Samples in (core, time) order."""
+    counts: I64 | None = None
+    """How many of them end at each node of the tree; otherwise `pieces` is called twice."""
+    events: EventColumns | None = None
+    """In any order."""
+
+
+def write_segment(
+    root: Path, data: SegmentData, pieces: Pieces | None = None, counts: I64 | None = None
+) -> Path:
     """The directory of the segment. Samples too many for memory may come as pieces instead.
 
-    `pieces` is called twice, gives samples in (core, time) order, and then `data.samples` is not
-    looked at. Closing the same stretch again after a crash gives the segment that is already there.
+    Closing the same stretch again after a crash gives the segment that is already there.
     """
+    apart = None if pieces is None else Apart(pieces, counts)
+    return write_summed_up(root, data, apart)[0]
+
+
+def write_summed_up(
+    root: Path, data: SegmentData, apart: Apart | None = None
+) -> tuple[Path, RollUps]:
+    """As `write_segment`; also what was summed up on the way."""
     path = layout.segment_path(root, data)
     parent = path.parent
     parent.mkdir(parents=True, exist_ok=True)
@@ -46,11 +75,11 @@ def write_segment(root: Path, data: SegmentData, pieces: Pieces | None = None) -
         shutil.rmtree(left_over, ignore_errors=True)
     temporary.mkdir()
     try:
-        _write_files(temporary, data, pieces or (lambda: _cut(data.samples)))
+        summed_up = _write_files(temporary, data, apart or Apart(lambda: _cut(data.samples)))
         _show(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return path
+    return path, summed_up
 
 
 def _show(temporary: Path, path: Path) -> None:
@@ -74,22 +103,19 @@ def _cut(samples: Samples) -> Iterator[Samples]:
         )
 
 
-def _write_files(directory: Path, data: SegmentData, pieces: Pieces) -> None:
-    counts = np.zeros(len(data.tree.parent), np.int64)
-    for piece in pieces():
-        counts += np.bincount(piece.stack, minlength=len(counts))
-    processes = processes_of(data.threads)
+def _write_files(directory: Path, data: SegmentData, apart: Apart) -> RollUps:
+    counts = apart.counts
+    if counts is None:
+        counts = _count(apart.pieces(), len(data.tree.parent))
     cores = CoreRollUp(data.blocks, data.origin.user_hz)
-    seconds = ProcessRollUp(data.start_ns, data.stretches, data.tree, processes)
+    seconds = ProcessRollUp(data.start_ns, data.stretches, data.tree, processes_of(data.threads))
     minutes = FrameRollUp(data.start_ns, data.end_ns, data.stretches, data.tree)
     rows: dict[str, int] = {}
     core_samples: list[tuple[int, int]] = []
     with TableWriter(directory / layout.SAMPLES, tables.SAMPLES) as writer:
         rank = np.empty(len(counts), np.int32)
         rank[nodes_by_rank(counts)] = np.arange(len(counts), dtype=np.int32)
-        for number, piece in enumerate(pieces()):
-            if number % _RELEASE_EVERY == 0:
-                release_memory()
+        for piece in apart.pieces():
             writer.write(
                 {
                     "core": piece.core,
@@ -101,31 +127,41 @@ def _write_files(directory: Path, data: SegmentData, pieces: Pieces) -> None:
             _count_cores(core_samples, piece)
             for roll_up in (cores, seconds, minutes):
                 roll_up.add(piece)
+        del rank
     rows[layout.SAMPLES] = int(counts.sum())
-    release_memory()
+    rows[layout.FRAMES_MINUTE] = _frame_minutes(directory, minutes.result())
+    del minutes
+    give_back()
     rows[layout.STACKS] = _stacks(directory, data, counts)
     rows[layout.FRAMES] = _frames(directory, data)
     rows[layout.THREADS] = _threads(directory, data)
     rows[layout.COUNTERS] = _counters(directory, data)
-    rows[layout.EVENTS] = _events(directory, data)
-    if (core_seconds := cores.result()) is not None:
-        rows[layout.CORES] = _cores(directory, core_seconds, data.start_ns)
-    result = seconds.result()
-    write_table(
-        directory / layout.PROCESSES,
-        tables.PROCESSES,
-        {column.name: getattr(result, column.name) for column in tables.PROCESSES},
-    )
-    rows[layout.PROCESSES] = len(result.second)
-    release_memory()
-    frames = minutes.result()
-    write_table(
-        directory / layout.FRAMES_MINUTE,
-        tables.FRAMES_MINUTE,
-        {column.name: getattr(frames, column.name) for column in tables.FRAMES_MINUTE},
-    )
-    rows[layout.FRAMES_MINUTE] = len(frames.minute)
+    rows[layout.EVENTS] = _events(directory, data, apart.events)
+    summed_up = RollUps(cores.result(), seconds.result())
+    if summed_up.core_seconds is not None:
+        rows[layout.CORES] = _cores(directory, summed_up.core_seconds, data.start_ns)
+    rows[layout.PROCESSES] = _process_seconds(directory, summed_up.process_seconds)
     _meta(directory, data, core_samples, rows)
+    return summed_up
+
+
+def _count(pieces: Iterable[Samples], nodes: int) -> I64:
+    counts = np.zeros(nodes, np.int64)
+    for piece in pieces:
+        counts += np.bincount(piece.stack, minlength=nodes)
+    return counts
+
+
+def _frame_minutes(directory: Path, minutes: FrameMinutes) -> int:
+    values: Values = {c.name: getattr(minutes, c.name) for c in tables.FRAMES_MINUTE}
+    write_table(directory / layout.FRAMES_MINUTE, tables.FRAMES_MINUTE, values)
+    return len(minutes.minute)
+
+
+def _process_seconds(directory: Path, seconds: ProcessSeconds) -> int:
+    values: Values = {c.name: getattr(seconds, c.name) for c in tables.PROCESSES}
+    write_table(directory / layout.PROCESSES, tables.PROCESSES, values)
+    return len(seconds.second)
 
 
 def _count_cores(core_samples: list[tuple[int, int]], piece: Samples) -> None:
@@ -182,31 +218,19 @@ def _counters(directory: Path, data: SegmentData) -> int:
 def _long(block: Block, start_ns: int) -> Values:
     ticks, instances = block.values.shape
     return {
-        "field": [block.field] * block.values.size,
-        "instance": [name for name in block.instances for _ in range(ticks)],
+        "field": Texts((block.field,), np.zeros(block.values.size, np.uint32)),
+        "instance": Texts(block.instances, np.repeat(np.arange(instances, dtype=np.uint32), ticks)),
         "time": np.tile(block.tick_ns - start_ns, instances),
         "value": block.values.T.ravel(),
     }
 
 
-def _events(directory: Path, data: SegmentData) -> int:
-    events = data.events
-    absent = np.iinfo(np.int64).min
-    write_table(
-        directory / layout.EVENTS,
-        tables.EVENTS,
-        {
-            "time": np.array([e.time_ns - data.start_ns for e in events], np.int64),
-            "kind": [e.kind for e in events],
-            "subject": [e.subject for e in events],
-            "text": [e.text for e in events],
-            "core": np.array([absent if e.core is None else e.core for e in events], np.int64),
-            "pid": np.array([absent if e.pid is None else e.pid for e in events], np.int64),
-            "count": np.array([e.count for e in events], np.int32),
-            "fields": [json.dumps(dict(e.fields)) if e.fields else "" for e in events],
-        },
-    )
-    return len(events)
+def _events(directory: Path, data: SegmentData, events: EventColumns | None) -> int:
+    found = events or EventColumns()
+    found.extend(data.events)
+    values = found.columns(data.start_ns, by_time=events is not None)
+    write_table(directory / layout.EVENTS, tables.EVENTS, values)
+    return len(found)
 
 
 def _cores(directory: Path, seconds: CoreSeconds, start_ns: int) -> int:

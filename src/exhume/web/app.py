@@ -1,11 +1,14 @@
-"""The API: one route a question, answered by store.queries, as the JSON of `--json`."""
+"""The server: one route a question, and the page that asks them."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,133 +16,179 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from exhume import __version__
 from exhume.errors import EXIT_USAGE, ExhumeError
+from exhume.export import FORMATS, Export, make
+from exhume.host import SystemClock
 from exhume.model.jsonable import jsonable
-from exhume.store import queries
+from exhume.model.window import Window
 from exhume.store.heads import read_heads
+from exhume.store.light_heads import read_light_heads
 from exhume.store.recording import Recording
-from exhume.web import questions
+from exhume.web import metrics, openapi, page, questions
+from exhume.web.asked import Asked
+from exhume.web.diagnosis import Diagnoses
+from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import Guard
 
 FRESH_SECONDS = 1.0
-
-Answer = Callable[[Recording, Request], Any]
+STALE_SECONDS = 60.0
+"""What is closed stays as it is, so a recording that covers a question is asked that long."""
 
 
 class Desk:
-    """One recording, asked by one thread at a time, looked at anew when it is a second old."""
+    """One recording, asked by one thread at a time, looked at anew when that may tell more."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, diagnoses: Diagnoses, *, with_samples: bool) -> None:
         self._data = data
+        self._diagnoses = diagnoses
+        self._heads = read_heads if with_samples else read_light_heads
+        self._fresh_seconds = FRESH_SECONDS
         self._lock = threading.Lock()
         self._recording: Recording | None = None
         self._seen = 0.0
 
-    def ask(self, answer: Answer, request: Request) -> Any:
+    def ask(self, question: Question, request: Request) -> tuple[Any, str]:
+        """The answer, and its mark: what it was made from, empty where that still grows."""
         with self._lock:
-            if self._recording is None:
-                self._recording = Recording.open(self._data, heads=read_heads)
-                self._seen = time.monotonic()
-            elif time.monotonic() - self._seen > FRESH_SECONDS:
-                self._recording.refresh()
-                self._seen = time.monotonic()
-            return answer(self._recording, request)
+            asked = self._asked(question, request)
+            if asked.made_of and request.headers.get("if-none-match") == asked.made_of:
+                return None, asked.made_of
+            if not question.is_aside:
+                return question.answer(asked), asked.made_of
+        return question.answer(asked), asked.made_of
+
+    def export(self, format_: str, request: Request) -> tuple[Export, str]:
+        """The selection in another tool's format, and a name for the file."""
+        with self._lock:
+            asked = self._asked(None, request)
+            made = make(format_, asked.recording, asked.window, asked.filter)
+            node = next((view.origin.node for view in asked.recording.views()), "")
+            return made, _file_name(node, asked.window, FORMATS[format_].suffix)
+
+    def _asked(self, question: Question | None, request: Request) -> Asked:
+        asked = Asked(
+            self._current(request),
+            self._data,
+            request.query_params,
+            request.path_params,
+            SystemClock().wall_ns(),
+            self._diagnoses,
+        )
+        if question is None:
+            return asked
+        return replace(asked, made_of=_mark(question, asked, str(request.url.query)))
+
+    def _current(self, request: Request) -> Recording:
+        age = time.monotonic() - self._seen
+        if self._recording is None:
+            self._recording = Recording.open(self._data, heads=self._heads)
+        elif age > STALE_SECONDS or (age > self._fresh_seconds and self._ends_later(request)):
+            self._recording.refresh()
+        else:
+            return self._recording
+        self._seen = time.monotonic()
+        return self._recording
+
+    def _ends_later(self, request: Request) -> bool:
+        """The question goes beyond what was there when we last looked."""
+        assert self._recording is not None
+        known = self._recording.window()
+        return questions.window(request.query_params, known).end_ns >= known.end_ns
 
 
-def spans(recording: Recording, _: Request) -> Any:
-    return recording.spans()
+def _mark(question: Question, asked: Asked, query: str) -> str:
+    """Of an answer from closed segments alone: it stays the same while those are there."""
+    if questions.START not in question.parameters or asked.query.get("base") == "whole":
+        return ""
+    views = asked.recording.views(asked.window)
+    if not views or any(view.state == "head" for view in asked.recording.views(asked.window)):
+        return ""
+    if asked.window.end_ns > asked.recording.window().end_ns:
+        return ""
+    made_of = "\n".join([__version__, question.path, str(dict(asked.path)), query,
+                         *(view.name for view in views)])  # fmt: skip
+    return f'"{hashlib.sha256(made_of.encode()).hexdigest()[:32]}"'
 
 
-def cores(recording: Recording, request: Request) -> Any:
-    window = questions.window(request.query_params, recording.window())
-    columns = questions.number(request.query_params, "columns", 600, questions.MAX_COLUMNS)
-    return queries.core_map(recording, window, columns)
+def make_app(
+    data: Path,
+    *,
+    bind: str = "127.0.0.1",
+    token: str | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Starlette:
+    """`labels`: of the node, on every metric."""
+    diagnoses = Diagnoses(data)
+    desks = {kind: Desk(data, diagnoses, with_samples=kind) for kind in (True, False)}
 
-
-def sub_second(recording: Recording, request: Request) -> Any:
-    query = request.query_params
-    window = questions.window(query, recording.window())
-    rows = questions.number(query, "rows", 50, 1000)
-    return queries.sub_second(recording, window, rows, questions.sample_filter(query))
-
-
-def flame(recording: Recording, request: Request) -> Any:
-    query = request.query_params
-    window = questions.window(query, recording.window())
-    thinnest = questions.number(query, "per_mille", 1, 1000) / 1000
-    return queries.flame(recording, window, questions.sample_filter(query), thinnest)
-
-
-def top(recording: Recording, request: Request) -> Any:
-    query = request.query_params
-    window = questions.window(query, recording.window())
-    limit = questions.number(query, "limit", 20, 1000)
-    return queries.top(recording, window, questions.sample_filter(query), limit)
-
-
-def who(recording: Recording, request: Request) -> Any:
-    query = request.query_params
-    cores = questions.sample_filter(query).cores
-    if len(cores) != 1:
-        raise ExhumeError("the parameter core: expected one core", exit_code=EXIT_USAGE)
-    return queries.who(recording, cores[0], questions.seconds(query, "at"))
-
-
-def series(recording: Recording, request: Request) -> Any:
-    query = request.query_params
-    window = questions.window(query, recording.window())
-    instances = questions.strings(query, "instance")
-    return queries.series(recording, request.path_params["field"], window, instances)
-
-
-def events(recording: Recording, request: Request) -> Any:
-    query = request.query_params
-    window = questions.window(query, recording.window())
-    return queries.events(recording, window, questions.strings(query, "kind"), query.get("subject"))
-
-
-QUESTIONS: tuple[tuple[str, str, Answer], ...] = (
-    ("/api/spans", "what is recorded, and in which state", spans),
-    ("/api/cores", "core × time: start, end, columns", cores),
-    ("/api/sub-second", "FlameScope's heat map: start, end, rows, filters", sub_second),
-    ("/api/flame", "the call tree: start, end, per_mille, filters", flame),
-    ("/api/top", "processes and frames: start, end, limit, filters", top),
-    ("/api/who", "who was on a core at an instant: core, at", who),
-    ("/api/series/{field}", "readings of a field: start, end, instance", series),
-    ("/api/events", "events: start, end, kind, subject", events),
-)
-"""Times are epoch seconds; filters are core, comm, pid, tid, cgroup and mode, each any number of
-times. Answers are those of the commands' --json: docs/schema/."""
-
-
-def make_app(data: Path, *, bind: str = "127.0.0.1", token: str | None = None) -> Starlette:
-    desk = Desk(data)
-
-    def route(path: str, answer: Answer) -> Route:
+    def route(question: Question) -> Route:
         def endpoint(request: Request) -> Response:
+            began = time.perf_counter()
             try:
-                return _json(jsonable(desk.ask(answer, request)))
+                questions.check_known(request.query_params, question.parameters)
+                answer, mark = desks[question.wants_samples(request.query_params)].ask(
+                    question, request
+                )
             except ExhumeError as error:
-                status = 400 if error.exit_code == EXIT_USAGE else 422
-                return _json({"error": error.what, "todo": error.todo}, status)
+                return _problem(error)
+            asked = time.perf_counter()
+            unchanged = mark and request.headers.get("if-none-match") == mark
+            response = Response(status_code=304) if unchanged else _json(jsonable(answer))
+            written = time.perf_counter()
+            response.headers["server-timing"] = (
+                f"answer;dur={(asked - began) * 1e3:.1f}, json;dur={(written - asked) * 1e3:.1f}"
+            )
+            if mark:
+                response.headers["etag"] = mark
+                response.headers["cache-control"] = "private, no-cache"
+            return response
 
-        return Route(path, endpoint, methods=["GET"])
+        return Route(question.path, endpoint, methods=["GET"])
 
-    def index(_: Request) -> Response:
-        listed = {path: about for path, about, _ in QUESTIONS}
-        return _json({"exhume": __version__, "questions": listed})
+    def export(request: Request) -> Response:
+        try:
+            questions.check_known(request.query_params, openapi.EXPORT)
+            made, name = desks[True].export(request.path_params["format"], request)
+        except ExhumeError as error:
+            return _problem(error)
+        kind = FORMATS[request.path_params["format"]].media_type
+        attached = {"content-disposition": f'attachment; filename="{name}"'}
+        return StreamingResponse(made.pieces, media_type=kind, headers=attached)
+
+    described = _json(openapi.document())
+
+    def description(_: Request) -> Response:
+        return Response(described.body, media_type="application/json")
 
     return Starlette(
-        routes=[Route("/", index), *(route(path, answer) for path, _, answer in QUESTIONS)],
+        routes=[
+            Route("/api/openapi.json", description, methods=["GET"]),
+            Route("/api/export/{format}", export, methods=["GET"]),
+            *(route(question) for question in QUESTIONS),
+            metrics.route(data, diagnoses, labels or {}),
+            *page.routes(),
+        ],
         middleware=[
             Middleware(Guard, bind=bind, token=token),
-            Middleware(GZipMiddleware, minimum_size=1000),
+            Middleware(GZipMiddleware, minimum_size=1000, compresslevel=1),
         ],
     )
+
+
+def _file_name(node: str, window: Window, suffix: str) -> str:
+    """Of harmless characters only: a node's name is what somebody set."""
+    plain = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in node)
+    began = datetime.fromtimestamp(window.start_ns // 1_000_000_000, UTC)
+    return f"{plain[:40] or 'exhume'}-{began:%Y%m%dT%H%M%SZ}{suffix}"
+
+
+def _problem(error: ExhumeError) -> Response:
+    status = 400 if error.exit_code == EXIT_USAGE else 422
+    return _json({"error": error.what, "todo": error.todo}, status)
 
 
 def _json(value: Any, status: int = 200) -> Response:

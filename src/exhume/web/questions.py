@@ -2,16 +2,74 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 from starlette.datastructures import QueryParams
 
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.model.answers import Filter
+from exhume.model.jsonable import Json
 from exhume.model.stack import Mode
 from exhume.model.window import Window
 
 MAX_COLUMNS = 4000
 MAX_VALUES = 256
-_MODES = {mode.name.lower() for mode in Mode}
+_MODES = tuple(mode.name.lower() for mode in Mode)
+_WHOLE = re.compile(r"-?[0-9]{1,9}")
+_SECONDS: dict[str, Json] = {"type": "number", "minimum": 0}
+_TEXT: dict[str, Json] = {"type": "string"}
+_NUMBER: dict[str, Json] = {"type": "integer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One name of a query string, as the description of the API has it."""
+
+    name: str
+    about: str
+    schema: dict[str, Json]
+    many: bool = False
+    """It may be given more than once."""
+    required: bool = False
+
+
+START = Parameter("start", "Epoch seconds; without it the start of the recording.", _SECONDS)
+END = Parameter("end", "Epoch seconds; without it the end of the recording.", _SECONDS)
+WINDOW = (START, END)
+FILTER = (
+    Parameter("core", "Only these cores.", _NUMBER, many=True),
+    Parameter("comm", "Only processes of this name.", _TEXT, many=True),
+    Parameter("pid", "Only this process.", _NUMBER, many=True),
+    Parameter("tid", "Only this thread.", _NUMBER, many=True),
+    Parameter("cgroup", "Only this cgroup and all below it.", _TEXT, many=True),
+    Parameter("unit", "Only this systemd unit.", _TEXT, many=True),
+    Parameter("container", "Only this container.", _TEXT, many=True),
+    Parameter("pod", "Only this pod.", _TEXT, many=True),
+    Parameter("mode", "Only samples in this mode.", {"enum": list(_MODES)}, many=True),
+)
+
+
+def counted(name: str, about: str, default: int, most: int) -> Parameter:
+    return Parameter(
+        name, about, {"type": "integer", "minimum": 1, "maximum": most, "default": default}
+    )
+
+
+def chosen(name: str, about: str, among: tuple[str, ...]) -> Parameter:
+    return Parameter(name, about, {"enum": list(among), "default": among[0]})
+
+
+def check_known(query: QueryParams, known: tuple[Parameter, ...]) -> None:
+    """A misspelt filter must not read as no filter."""
+    names = {parameter.name for parameter in known}
+    for name in query:
+        if name not in names:
+            raise ExhumeError(
+                f"the parameter {name[:40]!r} is not known here",
+                todo=f"known are: {', '.join(sorted(names)) or 'none'}",
+                exit_code=EXIT_USAGE,
+            )
 
 
 def window(query: QueryParams, everything: Window) -> Window:
@@ -24,29 +82,41 @@ def window(query: QueryParams, everything: Window) -> Window:
 
 
 def sample_filter(query: QueryParams) -> Filter:
-    modes = _strings(query, "mode")
-    if unknown := set(modes) - _MODES:
+    modes = strings(query, "mode")
+    if unknown := set(modes) - set(_MODES):
         raise _wrong("mode", f"one of {', '.join(sorted(_MODES))}, not {min(unknown)!r}")
     return Filter(
         cores=_numbers(query, "core"),
-        comms=_strings(query, "comm"),
+        comms=strings(query, "comm"),
         pids=_numbers(query, "pid"),
         tids=_numbers(query, "tid"),
-        cgroups=_strings(query, "cgroup"),
-        units=_strings(query, "unit"),
-        containers=_strings(query, "container"),
-        pods=_strings(query, "pod"),
+        cgroups=strings(query, "cgroup"),
+        units=strings(query, "unit"),
+        containers=strings(query, "container"),
+        pods=strings(query, "pod"),
         modes=modes,
     )
 
 
-def number(query: QueryParams, name: str, default: int, most: int) -> int:
-    text = query.get(name)
+def number(query: QueryParams, parameter: Parameter) -> int:
+    text, schema = query.get(parameter.name), parameter.schema
+    most, default = schema["maximum"], schema["default"]
+    assert isinstance(most, int)
+    assert isinstance(default, int)
     if text is None:
         return default
     if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
-        raise _wrong(name, f"a number from 1 to {most}")
+        raise _wrong(parameter.name, f"a number from 1 to {most}")
     return int(text)
+
+
+def choice(query: QueryParams, parameter: Parameter) -> str:
+    among = parameter.schema["enum"]
+    assert isinstance(among, list)
+    text = query.get(parameter.name, str(among[0]))
+    if text not in among:
+        raise _wrong(parameter.name, f"one of {', '.join(map(str, among))}")
+    return text
 
 
 def seconds(query: QueryParams, name: str) -> int:
@@ -56,7 +126,10 @@ def seconds(query: QueryParams, name: str) -> int:
 
 
 def strings(query: QueryParams, name: str) -> tuple[str, ...]:
-    return _strings(query, name)
+    values = query.getlist(name)
+    if len(values) > MAX_VALUES:
+        raise _wrong(name, f"at most {MAX_VALUES} values")
+    return tuple(values)
 
 
 def _seconds(query: QueryParams, name: str, default_ns: int) -> int:
@@ -72,16 +145,9 @@ def _seconds(query: QueryParams, name: str, default_ns: int) -> int:
     return round(value * 1e9)
 
 
-def _strings(query: QueryParams, name: str) -> tuple[str, ...]:
-    values = query.getlist(name)
-    if len(values) > MAX_VALUES:
-        raise _wrong(name, f"at most {MAX_VALUES} values")
-    return tuple(values)
-
-
 def _numbers(query: QueryParams, name: str) -> tuple[int, ...]:
-    values = _strings(query, name)
-    if any(not v.isascii() or not v.lstrip("-").isdigit() or len(v) > 10 for v in values):
+    values = strings(query, name)
+    if not all(_WHOLE.fullmatch(value) for value in values):
         raise _wrong(name, "a number")
     return tuple(int(value) for value in values)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from exhume.cli.figures import NS
-from exhume.cli.render.flame import bar, folded, render, walk
+from exhume.cli.render.flame import bar, render, walk
 from exhume.model.answers import FlameTree
 from exhume.model.stack import FrameKind
 from tests.cli.made_up import (
@@ -94,7 +94,6 @@ def test_deep_trees_keep_room_for_names() -> None:
 
 def test_very_deep_stacks_do_not_exhaust_python() -> None:
     assert sum(len(line.chain) for line in walk(comb(5_000), 0.0)) == 5_000
-    assert sum(1 for _ in folded(comb(2_000))) == 2_000
 
 
 def test_no_samples_are_said() -> None:
@@ -102,18 +101,6 @@ def test_no_samples_are_said() -> None:
     root = np.array([-1], np.int32)
     empty = FlameTree(STORY_WINDOW, root, (frame(""),), nothing, nothing, 0, 0)
     assert "No samples" in shown(empty)
-    assert list(folded(empty)) == []
-
-
-def test_folded_stacks_count_samples() -> None:
-    lines = list(folded(flame_tree()))
-    assert "python;train_step 12" in lines
-    assert sum(int(line.rpartition(" ")[2]) for line in lines) == 480
-
-
-def test_names_cannot_break_a_folded_line() -> None:
-    lines = list(folded(flame_tree({"train_step": "a;b\nc d", "python": ""})))
-    assert "[unknown];a\\x3bb\\x0ac d 12" in lines
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -121,10 +108,6 @@ def test_hostile_names_stay_names(name: str) -> None:
     tree = flame_tree({"kubelet": name, "vfs_read": name, "cpumask_next": name})
     for width in (40, 80, 200):
         assert_harmless(shown(tree, width))
-    lines = list(folded(tree))
-    assert_harmless("\n".join(lines))
-    assert all(re.fullmatch(r".* \d+", line) for line in lines)
-    assert len(lines) == 8
 
 
 def test_a_bar_is_never_empty_and_never_too_long() -> None:

@@ -56,8 +56,30 @@ def test_a_function_ends_at_the_next_symbol_of_any_kind() -> None:
     assert at(found, 0xFFFFFFFF81000280) is None
 
 
-def test_a_strong_name_wins_over_a_weak_one_at_its_address() -> None:
+def test_the_last_name_of_an_address_counts_as_it_does_for_perf() -> None:
     assert at(table(parse(TEXT.encode())), 0xFFFFFFFF81000100) == ("arch_strong", "")
+    # As on Ubuntu's 5.4: perf says __x64_sys_vfork and memset there.
+    text = b"""ffffffff81000100 T __ia32_sys_vfork
+ffffffff81000100 T __x64_sys_vfork
+ffffffff81000200 T __memset
+ffffffff81000200 W memset
+"""
+    found = table(parse(text))
+    assert at(found, 0xFFFFFFFF81000110) == ("__x64_sys_vfork", "")
+    assert at(found, 0xFFFFFFFF81000210) == ("memset", "")
+
+
+@pytest.mark.parametrize(
+    "boundary", ["__lock_text_start", "__softirqentry_text_start", "_stext", "__entry_text_end"]
+)
+def test_where_a_section_begins_is_no_name_of_a_function(boundary: str) -> None:
+    text = f"""ffffffff81000100 t _raw_spin_unlock_irqrestore
+ffffffff81000100 T {boundary}
+ffffffff81000200 T {boundary}
+"""
+    found = table(parse(text.encode()))
+    assert at(found, 0xFFFFFFFF81000110) == ("_raw_spin_unlock_irqrestore", "")
+    assert at(found, 0xFFFFFFFF81000210) == (boundary, "")
 
 
 def test_hidden_addresses_are_a_reason_and_not_a_table() -> None:

@@ -12,7 +12,7 @@ from rich.style import Style
 from rich.text import Text
 
 from exhume.cli.common import Look
-from exhume.cli.figures import NS, count, duration
+from exhume.cli.figures import NS, core_name, count, duration
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
 from exhume.derive.event_groups import HARM, each, folded, severity
@@ -155,7 +155,7 @@ def words(group: EventGroup) -> str:
     if "parent" in fields:
         said.append(f"by {fields['parent']}")
     if group.core is not None:
-        said.append(f"core {group.core}")
+        said.append(f"core {core_name(group.core)}")
     if group.pid is not None:
         said.append(f"pid {group.pid}")
     return ", ".join(said)

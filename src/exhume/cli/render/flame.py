@@ -1,4 +1,4 @@
-"""The call tree as indented lines with bars, and as folded stacks."""
+"""The call tree as indented lines with bars."""
 
 from __future__ import annotations
 
@@ -64,28 +64,6 @@ def render(tree: FlameTree, view: Viewpoint, look: Look, *, min_percent: float) 
         what = f"Not drawn: branches below {min_percent:g} %, {share} of the time in sum"
         lines += [Text(), Text(f"{what} (it counts in their callers).", _DIM)]
     return Group(*lines)
-
-
-def folded(tree: FlameTree) -> Iterator[str]:
-    """`process;frame;frame count`. A name's own semicolons and controls are escaped."""
-    own, total = tree.self_ns.tolist(), int(tree.total_ns[0])
-    if not tree.samples or not total:
-        return
-    # All samples of one rate weigh the same; where the rate changed this is their mean.
-    weight_ns = total / tree.samples
-    names = [folded_name(frame) for frame in tree.frames]
-    parents = tree.parent.tolist()
-    for node in range(1, len(parents)):
-        if own[node] > 0:
-            stack, at = [], node
-            while at > 0:
-                stack.append(names[at])
-                at = parents[at]
-            yield f"{';'.join(reversed(stack))} {max(1, round(own[node] / weight_ns))}"
-
-
-def folded_name(frame: Frame) -> str:
-    return printable(frame.name).replace(";", "\\x3b") or "[unknown]"
 
 
 def walk(tree: FlameTree, min_share: float) -> Iterator[Line]:

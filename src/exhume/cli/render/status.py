@@ -17,6 +17,7 @@ _BOLD = Style(bold=True)
 _GOOD = Style(color="green", bold=True)
 _BAD = Style(color="red", bold=True)
 _WARN = Style(color="yellow", bold=True)
+_SHOWN_FILES = 20
 _STATES = {"ok": ("✓", _GOOD), "absent": ("–", _DIM), "broken": ("✗", _BAD), "slow": ("!", _WARN)}
 
 
@@ -45,6 +46,10 @@ def _headline(status: Status, view: Viewpoint) -> Text:
     if status.state == "never":
         line = Text("never recorded", _BAD).append(f" in {where}", Style())
         return line.append("\n  'exhume up' records this node", _DIM)
+    if status.imported is not None and status.state == "imported":
+        when = f" at {view.show(status.imported.wall_ns)}"
+        files = count(len(status.imported.files), "file")
+        return Text("imported", _GOOD).append(f"{when} from {files}; nobody records here", Style())
     since = "" if status.since_wall_ns is None else f" since {view.show(status.since_wall_ns)}"
     if status.state == "stopped":
         line = Text("not recording", _BAD).append(since, Style())
@@ -60,7 +65,10 @@ def _rows(status: Status, view: Viewpoint) -> list[tuple[str, Text]]:
     rows: list[tuple[str, Text]] = []
     if status.node:
         node = Text(printable(status.node), _BOLD)
-        rows.append(("node", node.append(f"  boot {printable(status.boot_id)[:8]}", _DIM)))
+        boot = f"  boot {printable(status.boot_id)[:8]}" if status.boot_id else ""
+        rows.append(("node", node.append(boot, _DIM)))
+    if status.imported is not None:
+        rows.append(("files", Text(_files(status.imported.files))))
     if status.state == "running":
         rows.append(("samples", _samples(status)))
         rows.append(("cores", _cores(status)))
@@ -73,6 +81,12 @@ def _rows(status: Status, view: Viewpoint) -> list[tuple[str, Text]]:
     if status.version:
         rows.append(("version", Text(printable(status.version))))
     return rows
+
+
+def _files(names: tuple[str, ...]) -> str:
+    shown = ", ".join(printable(name) for name in names[:_SHOWN_FILES])
+    more = len(names) - _SHOWN_FILES
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _samples(status: Status) -> Text:

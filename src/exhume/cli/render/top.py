@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from exhume.cli.common import Look
-from exhume.cli.figures import NS, count, duration, percent, ranges, times
+from exhume.cli.figures import NS, core_name, count, duration, percent, ranges, times
 from exhume.cli.render.columns import Column, table
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
@@ -95,7 +95,7 @@ def _core_times(cores: tuple[CoreTimes, ...], look: Look) -> list[Text]:
         figures = [getattr(core, f"{mode}_percent") for mode in modes]
         cells = [Text(percent(value), _DIM if not value else "") for value in figures]
         worst = Text(percent(core.worst_second_percent), _BOLD)
-        rows.append([Text(str(core.core), _BOLD), *cells, worst])
+        rows.append([Text(core_name(core.core), _BOLD), *cells, worst])
     return table(title, columns, rows, look.width)
 
 
@@ -175,7 +175,7 @@ def _times(value: float | None, baseline: float | None) -> Text:
 
 
 def _cores(cores: tuple[int, ...]) -> str:
-    named = ", ".join(map(str, cores[:_CORES_NAMED]))
+    named = ", ".join(map(core_name, cores[:_CORES_NAMED]))
     return f"{named} +{len(cores) - _CORES_NAMED}" if len(cores) > _CORES_NAMED else named
 
 

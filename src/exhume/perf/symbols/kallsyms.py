@@ -9,6 +9,7 @@ brackets. Nothing here says how long a function is: it extends to the next symbo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -31,6 +32,8 @@ _MAX_MODULES = 1 << 16
 _NEWLINE, _SPACE, _TAB = 10, 32, 9
 # Where no symbol follows: the rest of the page, as perf has it.
 _LAST_BYTES = 4096
+# `__lock_text_start`, `_stext`, `__irqentry_text_end`, `_sinittext`
+_BOUNDARY = re.compile(rb"_*\w*text_(?:start|end|begin)|_[se]?(?:init)?text|_(?:start|end)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ def parse(data: bytes, path: str = "kallsyms") -> Kallsyms:
     rank = np.select([kind == ord("T"), (kind == ord("w")) | (kind == ord("W"))], [GLOBAL, WEAK])
     rank = np.where(kind == ord("t"), LOCAL, rank).astype(np.uint8)
     keep = is_text & (name_end > name) & (address > 0)
+    keep &= _best_of_each(address, keep, data, name, name_end)
     functions = Symbols(
         start=address[keep],
         size=np.zeros(int(keep.sum()), np.uint64),
@@ -82,6 +86,32 @@ def parse(data: bytes, path: str = "kallsyms") -> Kallsyms:
         module=module[keep],
     )
     return Kallsyms(build([functions], modules=modules), "")
+
+
+def _best_of_each(address: U64, keep: Bool, data: bytes, name: I64, name_end: I64) -> Bool:
+    """Of several names for one address the last, as perf has it, but no name of a boundary.
+
+    perf makes each symbol end where the next one begins and then prefers one that is not empty
+    (symbols__fixup_end, choose_best_symbol): what is left is the last one of the file, whether weak
+    or local. So it calls __do_softirq __softirqentry_text_start, which says where a section begins.
+    """
+    rows = np.flatnonzero(keep)
+    best = np.zeros(len(address), np.bool_)
+    if not len(rows):
+        return best
+    order = rows[np.argsort(address[rows], kind="stable")]
+    group = np.flatnonzero(np.diff(address[order], prepend=np.uint64(0)))
+    is_shared = np.diff(group, append=len(order)) > 1
+    best[order[group[~is_shared]]] = True
+    for begin, count in zip(
+        group[is_shared].tolist(),
+        np.diff(group, append=len(order))[is_shared].tolist(),
+        strict=True,
+    ):
+        same = order[begin : begin + count].tolist()
+        named = [r for r in same if not _BOUNDARY.fullmatch(data[name[r] : name_end[r]])]
+        best[(named or same)[-1]] = True
+    return best
 
 
 def with_extra(table: SymbolTable, extra: Sequence[Ksymbol]) -> SymbolTable:

@@ -28,6 +28,7 @@ def core_processes(
     for view in recording.views(window):
         with recording.sparing(view):
             belongs = Owners(view)
+            keys: dict[int, Key] = {}
             for part in chosen(view, window, filter):
                 if part.run.weight_ns:
                     seconds += (part.run.end_ns - part.run.start_ns) / 1e9
@@ -36,7 +37,10 @@ def core_processes(
                 packed = process << 16 | part.core().astype(np.int64)
                 numbers, counts = np.unique(packed, return_counts=True)
                 for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-                    key = _key(view, number >> 16, owners, belongs)
+                    process_number = number >> 16
+                    if process_number not in keys:
+                        keys[process_number] = _key(view, process_number, owners, belongs)
+                    key = keys[process_number]
                     on = took.setdefault(key, {})
                     core = number & 0xFFFF
                     on[core] = on.get(core, 0) + count * part.run.weight_ns

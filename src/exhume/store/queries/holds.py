@@ -96,9 +96,11 @@ def _by_process(recording: Recording, view: SegmentView, window: Window) -> Iter
         in_kernel = np.bincount(place, rows.weight_us * (rows.user == 0), len(packed))
         full = packed[(in_user == 0) & (in_kernel >= _SOME * 1e6)]
         for process, first, last in _consecutive(full):
+            if last == first:
+                continue
             pid = int(index.threads.pid[int(index.processes.first_thread[process])])
             inside = _wall(view, first, last).clip(window)
-            if last > first and pid > 0 and inside is not None:
+            if pid > 0 and inside is not None:
                 yield _Stretch(view, inside, Filter(pids=(pid,)))
 
 

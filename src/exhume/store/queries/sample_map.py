@@ -1,4 +1,7 @@
-"""Core × time by samples: for columns narrower than the seconds that counters are read in."""
+"""Core × time by samples: for columns narrower than the seconds that counters are read in.
+
+Where samples are sparse, or none were taken, counters say more: they fill what is left.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,36 @@ from exhume.model.answers import MAP_MODES, CoreMap
 from exhume.model.arrays import F32, F64, I8, I64, Bool
 from exhume.model.stack import Mode
 from exhume.model.window import Window
+from exhume.store.queries.core_map import core_map
 from exhume.store.queries.select import EVERYTHING, Chosen, chosen
 from exhume.store.recording import Recording
 from exhume.store.view import SegmentView
 
+SPARSE_NS = 100_000_000
+"""From one sample to the next; further apart they say less of an instant than counters do."""
 # Which of MAP_MODES a sample's mode is.
 _MODES = tuple(MAP_MODES.index(mode.name.lower()) for mode in Mode)
 
 
 def sample_map(recording: Recording, window: Window, columns: int) -> CoreMap:
     """As `core_map`. A sample stands for one sampling period around its instant."""
+    counters = core_map(recording, window, columns)
     step_ns = (window.end_ns - window.start_ns) / columns
     views = recording.views(window)
-    cores = _cores(recording, views)
+    cores = tuple(sorted({*counters.cores, *_cores(recording, views)}))
     row_of = {core: row for row, core in enumerate(cores)}
     busy = np.zeros((len(_MODES), len(cores), columns))
     known = np.zeros(columns, np.bool_)
     for view in views:
         with recording.sparing(view):
             for part in chosen(view, window, EVERYTHING, cut_at_clocks=True):
-                if part.run.weight_ns:
+                if 0 < part.run.weight_ns <= SPARSE_NS:
                     known |= _covered(view, part, window, step_ns, columns)
                     _add(busy, view, part, window, step_ns, row_of)
     shares = np.minimum(100.0, busy * (100.0 / step_ns))
     total = np.minimum(100.0, shares.sum(axis=0))
     total[:, ~known] = np.nan
-    return CoreMap(
+    sampled = CoreMap(
         window=window,
         column_seconds=step_ns / 1e9,
         cores=cores,
@@ -43,17 +50,28 @@ def sample_map(recording: Recording, window: Window, columns: int) -> CoreMap:
         mode_percent_of_core=_by_mode(shares, known),
         node_mean_percent_of_machine=_mean(total),
     )
+    return sampled if known.all() else _filled(sampled, counters, ~known)
 
 
-def _cores(recording: Recording, views: list[SegmentView]) -> tuple[int, ...]:
-    """With those that never ran anything: their counters say that they are there."""
+def _filled(sampled: CoreMap, counters: CoreMap, missing: Bool) -> CoreMap:
+    rows = [sampled.cores.index(core) for core in counters.cores]
+    cells = np.ix_(np.array(rows, np.int64), np.flatnonzero(missing))
+    sampled.worst_percent_of_core[cells] = counters.worst_percent_of_core[:, missing]
+    sampled.worst_mode[cells] = counters.worst_mode[:, missing]
+    sampled.mean_percent_of_core[cells] = counters.mean_percent_of_core[:, missing]
+    for mode, own in enumerate(sampled.mode_percent_of_core):
+        own[cells] = counters.mode_percent_of_core[mode][:, missing]
+    mean = counters.node_mean_percent_of_machine
+    sampled.node_mean_percent_of_machine[missing] = mean[missing]
+    return sampled
+
+
+def _cores(recording: Recording, views: list[SegmentView]) -> set[int]:
     found: set[int] = set()
     for view in views:
         with recording.sparing(view):
-            if (seconds := view.core_seconds()) is not None:
-                found.update(seconds.cores)
             found.update(view.samples().cores)
-    return tuple(sorted(found))
+    return found
 
 
 def _covered(view: SegmentView, part: Chosen, window: Window, step_ns: float, columns: int) -> Bool:

@@ -1,0 +1,1 @@
+"""Faults on purpose, on the real kernel: one folder each, with what the diagnosis must say."""

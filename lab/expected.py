@@ -1,0 +1,90 @@
+"""What the diagnosis must say of a fault, and how what it said is weighed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Mark = Literal[
+    "first", "first only", "top three", "wrong", "missed", "silent", "alarm", "accused"
+]  # fmt: skip
+"""Of a fault: the right cause first; first, but of two the other not among the first three; among
+them; another one; none at all. Of a healthy run: nothing said, a symptom without a culprit,
+somebody accused."""
+_TOP = 3
+_NAMES = ("unit", "container", "pod", "cgroup", "comm", "exe")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    kind: str
+    culprits: tuple[str, ...]
+    """Any of the names by which it may be called."""
+    payers: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+    core: int | None = None
+    kinds_too: tuple[str, ...] = ()
+    """Where two words fit as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Nothing in it: nobody is harmed, and nobody may be accused."""
+
+    causes: tuple[Cause, ...] = ()
+    """The worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    mark: Mark
+    confidence: str | None
+    said: str
+    """The verdict in its own words."""
+    details: dict[str, bool] = field(default_factory=dict)
+    """Were payer, victim and core right, where they were known?"""
+
+
+def weigh(case: Mapping[str, Any], expected: Expected) -> Weighed:
+    verdict = case["verdict"]
+    cause, said = verdict["root_cause"], f"{verdict['status']}: {verdict['summary']}"
+    confidence = verdict["confidence"]
+    if not expected.causes:
+        marks: dict[str, Mark] = {"healthy": "silent", "unknown": "alarm"}
+        return Weighed(marks.get(verdict["status"], "accused"), confidence, said)
+    suspects = case["suspects"][:_TOP]
+    missing = [one for one in expected.causes if not any(_is(one, each) for each in suspects)]
+    first = expected.causes[0]
+    if cause is not None and _is(first, cause):
+        mark: Mark = "first only" if missing else "first"
+        return Weighed(mark, confidence, said, _details(first, cause))
+    if not missing:
+        return Weighed("top three", confidence, said)
+    accused = cause is not None and not any(_is(one, cause) for one in expected.causes)
+    return Weighed("wrong" if accused else "missed", confidence, said)
+
+
+def _is(cause: Cause, said: Mapping[str, Any]) -> bool:
+    return said["kind"] in (cause.kind, *cause.kinds_too) and _is_called(
+        said["culprit"], cause.culprits
+    )
+
+
+def _details(cause: Cause, said: Mapping[str, Any]) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    told = said.get("details") or {}
+    for role, names in (("payer", cause.payers), ("victim", cause.victims)):
+        if names:
+            party = told.get(role)
+            found[role] = isinstance(party, Mapping) and _is_called(party, names)
+    if cause.core is not None:
+        parties = [said["culprit"], told.get("payer"), told.get("victim")]
+        cores = [one.get("core") for one in parties if isinstance(one, Mapping)]
+        found["core"] = cause.core in [*cores, told.get("core")]
+    return found
+
+
+def _is_called(party: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+    called = [str(party[key]) for key in _NAMES if party.get(key)]
+    return any(name == one or name in one.split("/") for one in called for name in names)

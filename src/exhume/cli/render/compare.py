@@ -1,0 +1,149 @@
+"""What separates ill from well, for people: the answer in a sentence, then the classes."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.style import Style
+from rich.text import Text
+
+from exhume.cli.figures import count
+from exhume.cli.safe import printable
+from exhume.fleet.comparison import Attribute, Comparison, SplitClass
+
+_DIM = Style(dim=True)
+_BOLD = Style(bold=True)
+_GOOD = Style(color="green", bold=True)
+_WARN = Style(color="yellow")
+_SHOWN = 5
+_MEMBERS = 4
+_FEW = 10
+_NOUNS = {"unit": "", "process": "the process ", "module": "the module ", "image": "the image ",
+          "package": "the package ", "label": "the label ", "unit_file": "the file of ",
+          "unit_restarts": "restarts of "}  # fmt: skip
+
+
+def render(answer: Comparison, *, everything: bool = False) -> RenderableType:
+    groups = f"{answer.ill:,} ill and {count(answer.well, 'well ' + answer.unit)}"
+    title = Text(f"what separates {groups}", _BOLD)
+    tested = f"{answer.attributes:,} attributes vary, {answer.classes_tested:,} different splits"
+    left = f" · {answer.left_out:,} left out" if answer.left_out else ""
+    parts: list[RenderableType] = [title.append(f" · {tested}{left}", _DIM), Text()]
+    parts += _verdict(answer)
+    shown = [one for one in answer.classes if one.separates and not one.explained_by]
+    proxies = [one for one in answer.classes if one.separates and one.explained_by]
+    if not shown:
+        shown = list(answer.classes)
+    limit = len(answer.classes) if everything else _SHOWN
+    for number, one in enumerate(shown[:limit], 1):
+        parts += [Text(), *_class(one, number, answer, everything=everything)]
+    if len(shown) > limit:
+        parts.append(Text(f"… {len(shown) - limit} more; --all shows them", _DIM))
+    for one in proxies[: limit if everything else 3]:
+        parts.append(
+            Text(
+                f"Only a proxy: {phrase(one.lead)} ({_shares(one)}) says nothing more once "
+                f"{printable(one.explained_by)} is known.",
+                _DIM,
+            )
+        )
+    parts += [Text(f"⚠ {printable(note)}", _WARN) for note in answer.notes]
+    return Group(*parts)
+
+
+def _verdict(answer: Comparison) -> list[Text]:
+    best = answer.classes[0] if answer.classes else None
+    few = min(answer.ill, answer.well) < _FEW and answer.unit == "node"
+    lines: list[Text] = []
+    if answer.verdict == "separates" and best is not None:
+        if best.is_answer:
+            line = Text("The answer: ", _GOOD).append(_sentence(best), _BOLD)
+            line.append(
+                f" The diagnosis of {count(best.named_by_cases, 'ill node')} names it too: what "
+                "differs and what was found guilty are the same.",
+                Style(),
+            )
+            lines.append(line)
+        else:
+            lines.append(Text(_sentence(best), _BOLD))
+            if best.lead.tier == "label":
+                lines.append(
+                    Text("A label is a place, not a cause: ask what is different there.", _WARN)
+                )
+    elif answer.verdict == "nothing":
+        lines.append(Text("Nothing separates them: no attribute goes with the illness more than "
+                          "chance would have it.", _BOLD))  # fmt: skip
+    else:
+        lines.append(
+            Text(f"It can't be told: too few {answer.unit}s for so many attributes.", _BOLD)
+        )
+    if few or answer.verdict == "unknown":
+        lines.append(
+            Text(
+                f"Small n: with {answer.ill} against {answer.well} a perfect separator has "
+                f"p = {_p(answer.smallest_p)}, less is not to be had; of "
+                f"{count(answer.classes_tested, 'split')} {answer.perfect_by_chance:.2g} would "
+                "separate perfectly by chance.",
+                _WARN,
+            )
+        )
+    return lines
+
+
+def _class(one: SplitClass, number: int, answer: Comparison, *, everything: bool) -> list[Text]:
+    head = Text(f"{number}. ", _DIM).append(phrase(one.lead), _BOLD)
+    head.append(f"  {one.lead.tier}", _DIM)
+    if one.alongside:
+        head.append(" · a level: it may be the illness itself", _DIM)
+    if not one.separates:
+        head.append(" · not told from chance", _WARN)
+    perfect = f" · a perfect separator, n = {answer.ill + answer.well}" if one.is_perfect else ""
+    odds = f"odds × {_figure(one.odds_ratio)} ({_figure(one.odds_ratio_low)}–"
+    odds += f"{_figure(one.odds_ratio_high)})"
+    lines = [
+        head,
+        Text(f"   {_shares(one)}{perfect}"),
+        Text(f"   p = {_p10(one.log10_p)}, q = {_p(one.q)}, {odds}", _DIM),
+    ]
+    others = one.members[1:]
+    if others:
+        limit = len(others) if everything else _MEMBERS
+        named = "; ".join(f"{phrase(other)}{_side(one, other)}" for other in others[:limit])
+        more = one.member_count - 1 - min(limit, len(others))
+        rest = f"; and {more:,} more" if more else ""
+        lines.append(Text(f"   the same split: {named}{rest}", _DIM))
+    if one.named_by_cases and not one.is_answer:
+        lines.append(Text(f"   named by {count(one.named_by_cases, 'case')}", _WARN))
+    return lines
+
+
+def phrase(one: Attribute) -> str:
+    name = f"{_NOUNS.get(one.area, one.area.replace('_', ' ') + ' ')}{one.name}"
+    test = {"= runs": "runs", "is there": "is there"}.get(one.test, one.test)
+    return printable(f"{name} {test}")
+
+
+def _sentence(one: SplitClass) -> str:
+    return f"{phrase(one.lead)} on {_shares(one)}."
+
+
+def _shares(one: SplitClass) -> str:
+    return (
+        f"{one.ill_with:,} of {one.ill_known:,} ill and "
+        f"{one.well_with:,} of {one.well_known:,} well"
+    )
+
+
+def _side(one: SplitClass, other: Attribute) -> str:
+    return "" if other.on_ill == one.lead.on_ill else " (on the other side)"
+
+
+def _p10(log10_p: float) -> str:
+    return _p(10**log10_p) if log10_p > -300 else f"1e{log10_p:.0f}"
+
+
+def _p(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

@@ -1,0 +1,92 @@
+"""What supervisors log → the starts and failures of units that the live source tells. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from exhume.derive.log_events import LogLine
+from exhume.derive.signatures import FieldValue, Match
+from exhume.model.event import Event
+
+_FOLD_NS = 1_000_000_000
+_AFTER_NS = 1000
+"""Where one line tells of an end and of the start that follows, the end comes first."""
+
+# Signatures of job_log.toml.
+_STARTED = frozenset({"systemd.restart", "supervisord.started"})
+_EXITED = frozenset({"systemd.exited", "supervisord.exited"})
+_FAILED = frozenset({"systemd.failed", "systemd.start_limit"})
+_CLEAN = ("0", 0)
+
+
+def is_unit_line(found: Match) -> bool:
+    return found.id in _STARTED | _EXITED | _FAILED and "unit" in found.fields
+
+
+def unit_events(lines: Iterable[tuple[LogLine, Match]]) -> tuple[Event, ...]:
+    """Of lines that `is_unit_line` lets pass: those of one second and unit as one event."""
+    units: dict[tuple[int, str], _Unit] = {}
+    for line, found in lines:
+        unit = str(found.fields["unit"])
+        units.setdefault((line.time_ns // _FOLD_NS, unit), _Unit(unit)).add(line.time_ns, found)
+    events = [event for unit in units.values() for event in unit.events()]
+    return tuple(sorted(events, key=lambda event: event.time_ns))
+
+
+@dataclass(slots=True)
+class _Unit:
+    name: str
+    starts: int = 0
+    exits: int = 0
+    failures: int = 0
+    started_ns: int | None = None
+    failed_ns: int | None = None
+    pid: int | None = None
+    fields: dict[str, FieldValue] = field(default_factory=dict)
+    lived: list[float] = field(default_factory=list)
+
+    def add(self, time_ns: int, found: Match) -> None:
+        told = found.fields
+        if found.id in _EXITED:
+            self._exited(time_ns, told.get("main_status"), told.get("how"))
+            lived = told.get("lifetime_seconds")
+            if isinstance(lived, int | float):
+                self.lived.append(lived)
+        elif found.id in _FAILED:
+            self.failures += 1
+            self.failed_ns = time_ns if self.failed_ns is None else self.failed_ns
+        if found.id in _STARTED or "restarts_total" in told:
+            self.starts += 1
+            self.started_ns = time_ns if self.started_ns is None else self.started_ns
+        pid = told.get("pid")
+        self.pid = pid if isinstance(pid, int) else self.pid
+        for name in ("result", "main_status", "restarts_total"):
+            if name in told:
+                self.fields[name] = told[name]
+        if found.id == "systemd.start_limit":
+            self.fields["result"] = "start-limit-hit"
+
+    def _exited(self, time_ns: int, status: object, how: object) -> None:
+        if how in (None, "exited", "exit") and status in _CLEAN:
+            return
+        self.exits += 1
+        self.failed_ns = time_ns if self.failed_ns is None else self.failed_ns
+        self.fields.setdefault(
+            "result", "exit-code" if how in (None, "exited", "exit") else "signal"
+        )
+
+    def events(self) -> Iterable[Event]:
+        # systemd says of one end that the process exited, and that the unit failed.
+        failures = max(self.exits, self.failures)
+        if self.failed_ns is not None:
+            result = self.fields.get("result", "failed")
+            fields = dict(self.fields)
+            if self.lived:
+                fields["lifetime_seconds"] = sorted(self.lived)[len(self.lived) // 2]
+            text = f"failed with result '{result}'"
+            pid = self.pid if failures == 1 else None
+            yield Event(self.failed_ns, "unit-failed", self.name, text, None, pid, failures, fields)
+        if self.started_ns is not None:
+            at = self.started_ns + (_AFTER_NS if self.started_ns == self.failed_ns else 0)
+            yield Event(at, "unit-start", self.name, count=self.starts, fields=dict(self.fields))

@@ -1,0 +1,239 @@
+"""From a recording to a file of another tool: asks the store, and hands the values to a writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from exhume import __version__
+from exhume.derive.series_report import series_report
+from exhume.errors import EXIT_USAGE, ExhumeError
+from exhume.export import firefox, folded, pprof, speedscope, svg, tables
+from exhume.export.holding import held, marked_events
+from exhume.export.words import described, window_text
+from exhume.model.answers import CoreMap, Filter, FlameTree
+from exhume.model.fields import Field
+from exhume.model.window import Window
+from exhume.store import queries
+from exhume.store.queries.profile_totals import profile_totals
+from exhume.store.queries.sample_stream import SampleStream
+from exhume.store.recording import Recording
+
+EXPORTER = f"exhume {__version__}"
+EVERYTHING = Filter()
+MAX_CELLS = 20_000_000
+"""Of the map of cores: more would not fit the memory it is made in."""
+_SECOND_NS = 1_000_000_000
+_PIECE = 1 << 18
+_COARSE = {
+    "core": (),
+    "thread": ("too many stacks to tell cores apart: there are no labels for cores",),
+    "process": ("too many stacks to tell threads apart: no labels for cores and threads",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    name: str
+    suffix: str
+    media_type: str
+    is_binary: bool
+    read_by: str
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        Format("folded", ".folded", "text/plain", False, "flamegraph.pl, inferno, speedscope"),
+        Format("speedscope", ".speedscope.json", "application/json", False, "speedscope"),
+        Format("pprof", ".pb.gz", "application/octet-stream", True, "go tool pprof, Grafana"),
+        Format("firefox", ".firefox.json", "application/json", False, "profiler.firefox.com"),
+        Format("svg", ".svg", "image/svg+xml", False, "any browser"),
+        Format("csv", ".csv", "text/csv", False, "spreadsheets, pandas, DuckDB"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What only some formats look at."""
+
+    by: str = "process"
+    """speedscope: a profile for each `process`, `thread` or `core`."""
+    mark_kernel: bool = False
+    """folded: kernel frames end in _[k]."""
+    width: int = 1200
+    """svg: in pixels."""
+    title: str = ""
+    """svg: default: the node and the window."""
+    field: Field | None = None
+    """csv: of this field; without one, the map of cores."""
+    instances: tuple[str, ...] = ()
+    raw: bool = False
+    """csv: counters as they are, not their rate."""
+    step_ns: int = _SECOND_NS
+    """csv: how long a column of the map of cores is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file on its way: its pieces, to be gone through once."""
+
+    pieces: Iterator[bytes]
+    count: int
+    noun: str
+    """What there are `count` of."""
+    notes: tuple[str, ...] = ()
+    """What was left out."""
+
+
+def write(
+    format: str,  # noqa: A002
+    recording: Recording,
+    window: Window,
+    filter: Filter = EVERYTHING,  # noqa: A002
+    options: Options | None = None,
+) -> bytes:
+    """The whole file, in memory."""
+    return b"".join(make(format, recording, window, filter, options).pieces)
+
+
+def make(
+    format: str,  # noqa: A002
+    recording: Recording,
+    window: Window,
+    filter: Filter = EVERYTHING,  # noqa: A002
+    options: Options | None = None,
+) -> Export:
+    """Reads now; the pieces only bring what was read into the format."""
+    if format not in _MAKERS:
+        raise ExhumeError(
+            f"there is no format '{format}'",
+            todo=f"one of {', '.join(_MAKERS)}",
+            exit_code=EXIT_USAGE,
+        )
+    return _MAKERS[format](recording, window, filter, options or Options())
+
+
+def _folded(recording: Recording, window: Window, wanted: Filter, options: Options) -> Export:
+    tree = queries.flame(recording, window, wanted)
+    lines = folded.lines(tree, mark_kernel=options.mark_kernel)
+    return Export(_encoded(line + "\n" for line in lines), tree.samples, "sample")
+
+
+def _svg(recording: Recording, window: Window, wanted: Filter, options: Options) -> Export:
+    tree = queries.flame(recording, window, wanted)
+    subtitle = " · ".join(part for part in (_amount(tree), described(wanted)) if part)
+    title = options.title or f"{_node(recording, window)} · {window_text(window)}"
+    made = svg.chunks(tree, title=title, subtitle=subtitle, width=options.width)
+    return Export(_encoded(made), tree.samples, "sample")
+
+
+def _speedscope(recording: Recording, window: Window, wanted: Filter, options: Options) -> Export:
+    profile = held(recording, window, wanted, "speedscope", speedscope.MAX_SAMPLES)
+    name = f"{profile.tables.node} · {window_text(window)}"
+    made = speedscope.chunks(profile, by=options.by, name=name, exporter=EXPORTER)
+    return Export(_encoded(made), len(profile.samples), "sample")
+
+
+def _pprof(recording: Recording, window: Window, wanted: Filter, _: Options) -> Export:
+    totals = profile_totals(SampleStream(recording, window, wanted), pprof.MAX_ROWS)
+    if totals is None:
+        raise ExhumeError(
+            f"more than {pprof.MAX_ROWS:,} stacks, by process, in {window_text(window)}: "
+            "pprof can't hold that",
+            todo="ask for less, or for fewer with --core, --comm, --unit; folded and svg add up "
+            "windows of any length",
+            exit_code=EXIT_USAGE,
+        )
+    about = [f"{EXPORTER}, {totals.tables.event} samples of {totals.tables.node}"]
+    about += [f"Linux {totals.tables.kernel}", described(wanted)]
+    made = pprof.chunks(totals, comments=[text for text in about if text])
+    return Export(made, int(totals.count.sum()), "sample", _COARSE[totals.detail])
+
+
+def _firefox(recording: Recording, window: Window, wanted: Filter, _: Options) -> Export:
+    profile = held(recording, window, wanted, "firefox", firefox.MAX_SAMPLES)
+    events, notes = marked_events(recording, window)
+    made = firefox.chunks(profile, events, exporter=EXPORTER)
+    return Export(_encoded(made), len(profile.samples), "sample", notes)
+
+
+def _csv(recording: Recording, window: Window, wanted: Filter, options: Options) -> Export:
+    if wanted != Filter(cores=() if options.field else wanted.cores):
+        raise ExhumeError(
+            "csv is of counters, which know no processes or modes",
+            todo="--instance chooses with --field, --core without; the other formats take filters",
+            exit_code=EXIT_USAGE,
+        )
+    if options.field is None:
+        return _core_map(recording, window, wanted.cores, options.step_ns)
+    every = queries.series(recording, options.field.id, window)
+    report = series_report(
+        options.field, window, every, options.instances, limit=None, raw=options.raw
+    )
+    values = sum(len(one.values) for one in report.series)
+    return Export(_encoded(tables.series(report)), values, "value")
+
+
+def _core_map(recording: Recording, window: Window, cores: tuple[int, ...], step_ns: int) -> Export:
+    columns = max(1, round((window.end_ns - window.start_ns) / step_ns))
+    probe = queries.core_map(recording, window, 1)
+    cells = columns * max(1, len(probe.cores))
+    if cells > MAX_CELLS:
+        raise ExhumeError(
+            f"a map of {len(probe.cores)} cores × {columns:,} columns is too big",
+            todo=f"give a longer --step, such as {2 * step_ns * cells // MAX_CELLS // _SECOND_NS}s",
+            exit_code=EXIT_USAGE,
+        )
+    answer = _of_cores(queries.core_map(recording, window, columns), cores)
+    return Export(_encoded(tables.core_map(answer)), columns * len(answer.cores), "row")
+
+
+def _of_cores(answer: CoreMap, cores: tuple[int, ...]) -> CoreMap:
+    if not cores:
+        return answer
+    rows = [index for index, core in enumerate(answer.cores) if core in cores]
+    return CoreMap(
+        window=answer.window,
+        column_seconds=answer.column_seconds,
+        cores=tuple(answer.cores[row] for row in rows),
+        worst_percent_of_core=answer.worst_percent_of_core[rows],
+        worst_mode=answer.worst_mode[rows],
+        mean_percent_of_core=answer.mean_percent_of_core[rows],
+        mode_percent_of_core=answer.mode_percent_of_core[:, rows],
+        node_mean_percent_of_machine=answer.node_mean_percent_of_machine,
+    )
+
+
+def _amount(tree: FlameTree) -> str:
+    core_ns, seconds = int(tree.total_ns[0]), tree.window.seconds
+    share = f", {100 * core_ns / 1e9 / seconds:.1f} % of one core" if seconds else ""
+    return f"{tree.samples:,} samples, {core_ns / 1e9:,.2f} s of core time{share}"
+
+
+def _node(recording: Recording, window: Window) -> str:
+    return ", ".join(dict.fromkeys(view.origin.node for view in recording.views(window)))
+
+
+def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
+    """In pieces of some size: a write for each sample would take longer than making it."""
+    waiting: list[str] = []
+    size = 0
+    for text in texts:
+        waiting.append(text)
+        size += len(text)
+        if size > _PIECE:
+            yield "".join(waiting).encode()
+            waiting, size = [], 0
+    yield "".join(waiting).encode()
+
+
+_MAKERS: dict[str, Callable[[Recording, Window, Filter, Options], Export]] = {
+    "folded": _folded,
+    "speedscope": _speedscope,
+    "pprof": _pprof,
+    "firefox": _firefox,
+    "svg": _svg,
+    "csv": _csv,
+}

@@ -1,0 +1,1 @@
+"""Many nodes: fingerprints, what differs between two, and what separates ill from well."""

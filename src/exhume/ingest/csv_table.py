@@ -1,0 +1,212 @@
+"""A table with a column of times, as scripts write it (CSV, also with `;` or tabs) → readings."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median_low
+from typing import cast
+
+from exhume.ingest.blocks import BlockTable
+from exhume.ingest.context import Context
+from exhume.ingest.csv_fields import Column, column_of
+from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece, Trust
+from exhume.ingest.snapshots_time import NS, instant_ns
+from exhume.ingest.streams import Inflated, Source
+from exhume.model.reading import Reading
+
+_DELIMITERS = (",", ";", "\t")
+_TIME_NAMES = re.compile(
+    r"(?:.*[_ ])?(?:epoch|time|timestamp|ts|date|datetime|iso|unix|wall|when|at|utc)(?:[_ ].*)?"
+)
+_UPTIME = re.compile(r"uptime(?:_s|_seconds|_sec)?")
+_MAX_COLUMNS = 512
+_MAX_OFFSETS = 1 << 17
+_MOST_LISTED = 12
+_MAX_VALUE = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    delimiter: str
+    names: tuple[str, ...]
+    time: int
+    """Which column."""
+    times: tuple[int, ...]
+    """All that hold one."""
+    uptime: int | None
+    columns: tuple[tuple[int, Column], ...]
+    skip: int
+    """Lines above the header."""
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        known = {*self.times, self.uptime, *(index for index, _ in self.columns)}
+        return tuple(name for index, name in enumerate(self.names) if index not in known)
+
+
+def is_table(head: bytes) -> bool:
+    return shape_of(head) is not None
+
+
+def shape_of(head: bytes) -> Shape | None:
+    """None where it has no times, or no column that means anything here."""
+    lines = head.decode("utf-8", "replace").splitlines()[:20]
+    skip = 0
+    while skip < len(lines) and (not lines[skip].strip() or lines[skip].startswith("# ")):
+        skip += 1
+    if len(lines) < skip + 2:
+        return None
+    for delimiter in _DELIMITERS:
+        names = _split(lines[skip], delimiter)
+        rows = [row for line in lines[skip + 1 :] if (row := _split(line, delimiter))]
+        if not 2 <= len(names) <= _MAX_COLUMNS or len(rows[0] if rows else ()) != len(names):
+            continue
+        found = _shape(delimiter, names, rows[0], skip)
+        if found is not None:
+            return found
+    return None
+
+
+def _shape(delimiter: str, names: Sequence[str], row: Sequence[str], skip: int) -> Shape | None:
+    plain = [name.strip().strip("#\ufeff").strip().lower() for name in names]
+    times = [i for i, cell in enumerate(row) if instant_ns(cell.strip()) is not None]
+    # By name first; of two, seconds since 1970 say their zone.
+    times.sort(
+        key=lambda i: (
+            _TIME_NAMES.fullmatch(plain[i]) is None,
+            not row[i].strip()[4:5].isdigit(),
+            i,
+        )
+    )
+    if not times:
+        return None
+    columns = [
+        (index, column)
+        for index, name in enumerate(names)
+        if index not in times and (column := column_of(name)) is not None
+    ]
+    uptime = next((i for i, name in enumerate(plain) if _UPTIME.fullmatch(name)), None)
+    if not columns:
+        return None
+    return Shape(delimiter, tuple(names), times[0], tuple(times), uptime, tuple(columns), skip)
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def read(source: Source, context: Context) -> Iterator[Piece]:
+    shape = shape_of(source.head())
+    if shape is None:
+        return
+    table = _Table(shape)
+    with source.open(context.progress) as stream:
+        text = io.TextIOWrapper(
+            io.BufferedReader(cast(io.RawIOBase, stream)), "utf-8", "replace", newline=""
+        )
+        for _ in range(shape.skip + 1):
+            text.readline(1 << 20)
+        rows = csv.reader(_lines(text), delimiter=shape.delimiter)
+        while True:
+            try:
+                row = next(rows, None)
+            except csv.Error:
+                table.odd += 1
+                continue
+            if row is None:
+                break
+            yield from table.add(row)
+        broken = stream.problem if isinstance(stream, Inflated) else ""
+        text.detach().detach()
+    yield from table.finish(source.path.name, broken)
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    """None longer than 1 MiB, and the last one only if it has an end."""
+    while line := text.readline(1 << 20):
+        if line.endswith(("\n", "\r")):
+            yield line
+
+
+class _Table:
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._table = BlockTable()
+        self._offsets: list[int] = []
+        self._last_ns: int | None = None
+        self.odd = 0
+        self.rows = 0
+
+    def add(self, row: Sequence[str]) -> Iterator[Piece]:
+        shape = self._shape
+        if not row:
+            return
+        at = instant_ns(row[shape.time].strip()) if len(row) > shape.time else None
+        if at is None:
+            self.odd += 1
+            return
+        last, self._last_ns = self._last_ns, at
+        if last is not None and (at < last or at // SLOT_NS != last // SLOT_NS):
+            yield from self._pieces()
+        self.rows += 1
+        readings: dict[str, Reading] = {}
+        for index, column in shape.columns:
+            value = _number(row[index]) if index < len(row) else None
+            if value is not None and abs(value * column.factor) < _MAX_VALUE:
+                reading = Reading.of_node(column.field, round(value * column.factor))
+                readings.setdefault(column.field, reading)
+        self._table.add(at, readings.values())
+        uptime = (
+            _number(row[shape.uptime])
+            if shape.uptime is not None and len(row) > shape.uptime
+            else None
+        )
+        if uptime is not None and len(self._offsets) < _MAX_OFFSETS:
+            self._offsets.append(at - round(uptime * NS))
+
+    def _pieces(self) -> Iterator[Piece]:
+        if self._table:
+            blocks, events = self._table.take()
+            yield Piece(Hints(), ClockKind.WALL, None, blocks=blocks, events=events)
+
+    def finish(self, name: str, broken: str) -> Iterator[Piece]:
+        yield from self._pieces()
+        claim = None
+        if self._offsets:
+            how = f"by {len(self._offsets)} readings of wall time and uptime in {name}"
+            claim = Claim(median_low(self._offsets), Trust.UPTIME, how)
+        yield Piece(Hints(), ClockKind.KERNEL_LOG, claim, facts=self._facts(broken))
+
+    def _facts(self, broken: str) -> Facts:
+        shape = self._shape
+        taken = [
+            f"{shape.names[index].strip()} as {column.field}" for index, column in shape.columns
+        ]
+        notes = [f"columns: {_listed(taken)}"]
+        notes += [column.note for _, column in shape.columns if column.note]
+        if shape.unknown:
+            notes.append(f"columns that mean nothing here: {_listed(shape.unknown)}")
+        problems = [broken] if broken else []
+        if self.odd:
+            problems.append(f"{self.odd} rows have no time, and were left out")
+        return Facts(notes=tuple(notes), problems=tuple(problems))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_LISTED])
+    return f"{shown} and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else shown
+
+
+def _number(text: str) -> float | None:
+    """With a decimal point or comma; None where there is none, or none that is finite."""
+    plain = text.strip().replace(",", ".")
+    if not plain.isascii() or not re.fullmatch(r"-?\d{1,18}(?:\.\d{1,18})?", plain):
+        return None
+    return float(plain)

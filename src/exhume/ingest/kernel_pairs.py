@@ -1,0 +1,81 @@
+"""Lines that have two times, wall time and the kernel log's own: they tie one clock to the other.
+
+Whoever writes the log does so some time after the kernel spoke, seconds when it got no CPU: the
+kernel's own time is the better one, moved by what the promptest lines near it say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+
+from exhume.ingest.piece import Claim, Trust
+
+NS = 1_000_000_000
+_NEAR = 64
+_KEPT = 4096
+_REBOOT_NS = NS
+_MOST_LATE_NS = 60 * NS
+_SETTLED_NS = 60 * NS
+"""Before that the wall clock may not have been set yet."""
+# rtc_cmos 00:05: setting system clock to 2026-11-15T20:15:16 UTC (1794773716)
+_HARDWARE_CLOCK = re.compile(r"setting system clock to .{1,32} \((\d{9,10})\)")
+# audit: type=2000 audit(1794773713.572:1): state=initialized
+_AUDIT = re.compile(r"audit\((\d{9,10})\.(\d{3}):\d{1,12}\)")
+
+
+@dataclass(slots=True)
+class KernelPairs:
+    """Of lines that show both times."""
+
+    _near: deque[int] = field(default_factory=lambda: deque(maxlen=_NEAR))
+    _all: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    _last_kernel_ns: int = 0
+
+    def place(self, wall_ns: int, kernel_ns: int, step_ns: int) -> int:
+        """When the kernel spoke, as wall time. `step_ns`: what wall times are rounded down to."""
+        if kernel_ns < self._last_kernel_ns - _REBOOT_NS:
+            self._near.clear()
+            self._all.clear()
+        self._last_kernel_ns = kernel_ns
+        latest = wall_ns + step_ns - kernel_ns
+        self._near.append(latest)
+        self._all.append((latest, step_ns))
+        at = kernel_ns + min(self._near)
+        return max(at, wall_ns - _MOST_LATE_NS)
+
+    def claim(self) -> Claim | None:
+        """Of the last boot in the log."""
+        if not self._all:
+            return None
+        highest = min(latest for latest, _ in self._all)
+        lowest = max(latest - step for latest, step in self._all if latest - step <= highest)
+        how = f"by {len(self._all)} lines of a log with wall time and the kernel's own"
+        return Claim((lowest + highest) // 2, Trust.UPTIME, how)
+
+
+@dataclass(slots=True)
+class KernelHints:
+    """What the kernel itself says of wall time in a log that has only its own."""
+
+    _hardware: Claim | None = None
+    _audit: deque[int] = field(default_factory=lambda: deque(maxlen=_NEAR))
+
+    def look(self, kernel_ns: int, text: str) -> None:
+        if "audit(" in text:
+            found = _AUDIT.search(text)
+            if found is not None and kernel_ns >= _SETTLED_NS:
+                self._audit.append(int(found[1]) * NS + int(found[2]) * 1_000_000 - kernel_ns)
+        elif "setting system clock to" in text:
+            told = _HARDWARE_CLOCK.search(text)
+            if told is not None:
+                how = "by the hardware clock when it booted: a second or two off"
+                self._hardware = Claim(int(told[1]) * NS - kernel_ns, Trust.HARDWARE_CLOCK, how)
+
+    def claim(self) -> Claim | None:
+        if self._audit:
+            # The text is printed after the event: the largest difference is the least late.
+            how = f"by {len(self._audit)} audit lines, which have wall time in them"
+            return Claim(max(self._audit), Trust.UPTIME, how)
+        return self._hardware

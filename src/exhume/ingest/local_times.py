@@ -1,0 +1,107 @@
+"""Wall times that leave something out: without a zone, or without a year.
+
+They are taken as UTC, and of the year by which the file was written, unless the other inputs only
+fit another zone or year.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from exhume.derive.stamps import NS, Stamp
+from exhume.ingest.piece import Claim, ClockKind, Trust
+
+_MINUTE_NS = 60 * NS
+_YEARS = 10
+# Whole hours, and the zones between them that are in use.
+_ZONES_MINUTES = (
+    *sorted((60 * hours for hours in range(-12, 15) if hours), key=abs),
+    *(330, 345, 210, 270, 390, 570, 630, 525, 765, -210, -570),
+)
+
+
+@dataclass(slots=True)
+class LocalTimes:
+    """What the stamps of a log have had so far."""
+
+    told: tzinfo | None = None
+    """The zone, by the user."""
+    with_zone: bool = False
+    without_zone: bool = False
+    without_year: bool = False
+
+    def saw(self, stamp: Stamp) -> None:
+        self.saw_zone(stamp.has_zone)
+        self.without_year |= not stamp.has_year
+
+    def saw_zone(self, has_zone: bool) -> None:
+        self.with_zone |= has_zone
+        self.without_zone |= not has_zone
+
+    @property
+    def _is_local(self) -> bool:
+        """A log that has both kinds was written by somebody who thinks in UTC."""
+        return self.without_zone and not self.with_zone
+
+    @property
+    def clock(self) -> ClockKind:
+        return ClockKind.OWN if self._is_local or self.without_year else ClockKind.WALL
+
+    def claim(self, last_ns: int) -> Claim | None:
+        if self.clock == ClockKind.WALL:
+            return None
+        if self._is_local and self.told is not None:
+            east = self._told_minutes(last_ns)
+            return Claim(
+                -east * _MINUTE_NS, Trust.TOLD, f"its times are local, {_zone(east)} as told"
+            )
+        missing = ["local and are taken as UTC"] if self._is_local else []
+        if self.without_year:
+            missing.append("without a year, which the file's own time gives")
+        return Claim(0, Trust.FILE_NAME, f"guessed: its times are {', and '.join(missing)}")
+
+    def _told_minutes(self, last_ns: int) -> int:
+        """East of UTC, at the end of the log; 0 where nobody told."""
+        if self.told is None:
+            return 0
+        east = self.told.utcoffset(datetime.fromtimestamp(last_ns // NS, UTC).replace(tzinfo=None))
+        return round(east.total_seconds() / 60) if east else 0
+
+    def guesses(self, last_ns: int) -> tuple[Claim, ...]:
+        """What else may hold: the first that fits the other inputs does."""
+        if self.clock == ClockKind.WALL:
+            return ()
+        minutes = [self._told_minutes(last_ns)]
+        if self.told is None and self._is_local:
+            minutes += _ZONES_MINUTES
+        years = [(0, 0), *(_other_years(last_ns) if self.without_year else ())]
+        return tuple(
+            Claim(shift_ns - east * _MINUTE_NS, Trust.FILE_NAME, _how(east, year))
+            for year, shift_ns in years
+            for east in minutes
+            if year or east != minutes[0]
+        )
+
+
+def _other_years(last_ns: int) -> Iterator[tuple[int, int]]:
+    """Which year, and how far it is from the one that was taken."""
+    last = datetime.fromtimestamp(last_ns // NS, UTC)
+    for back in range(1, _YEARS):
+        for year in (last.year - back, last.year + back):
+            try:
+                moved = last.replace(year=year)
+            except ValueError:  # the 29th of February
+                continue
+            yield year, round((moved - last).total_seconds()) * NS
+
+
+def _how(east_minutes: int, year: int) -> str:
+    taken = f"{_zone(east_minutes)} of {year}" if year else _zone(east_minutes)
+    return f"guessed: its times are local, taken as {taken}, where the other files are"
+
+
+def _zone(minutes: int) -> str:
+    sign = "-" if minutes < 0 else "+"
+    return f"UTC{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}" if minutes else "UTC"

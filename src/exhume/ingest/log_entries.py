@@ -1,0 +1,229 @@
+"""Entries of a log, whatever its form → events as the live sources make them, within bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from exhume.derive.log_events import LogLine, folded_events
+from exhume.derive.signatures import FieldValue, Match, job_log, kernel_log, match
+from exhume.derive.unit_lines import is_unit_line, unit_events
+from exhume.ingest.call_traces import TraceReader
+from exhume.ingest.log_levels import level_of
+from exhume.ingest.piece import SLOT_NS
+from exhume.model.event import Event
+from exhume.model.series import MISSING, Block
+
+SECOND_NS = 1_000_000_000
+UNREAD = -1
+"""A level that is read where it matters: most lines mean nothing."""
+CHUNK_EVENTS = 20_000
+"""Kept in memory at a time."""
+MAX_EVENTS = 200_000
+MAX_SLOTS = 5000
+"""Ten minutes each that have events: each becomes a segment."""
+_WARNING = 4
+_MAX_UNITS = 100
+_MAX_HOSTS = 1000
+_TICK_NS = 10 * SECOND_NS
+_MAX_PARTS = 4
+
+
+@dataclass(slots=True)
+class Entry:
+    time_ns: int
+    text: str
+    is_kernel: bool = False
+    level: int = 6
+    """As syslog: 0 emergency … 7 debug."""
+    host: str = ""
+    program: str = ""
+    """Who wrote it, where the line says so."""
+    pid: int | None = None
+    raw: str = ""
+    """The whole line, where the level is still to be read from it."""
+    is_rest: bool = False
+    """It has no stamp of its own: perhaps the rest of a line that a terminal broke in two."""
+
+
+@dataclass(slots=True)
+class HostEvents:
+    """What the lines of one machine come to."""
+
+    name: str
+    """Of the log, for lines that do not say who wrote them."""
+    events: list[Event] = field(default_factory=list)
+    _kernel: list[tuple[LogLine, Match | None]] = field(default_factory=list)
+    _jobs: list[tuple[LogLine, Match | None]] = field(default_factory=list)
+    _units: list[tuple[LogLine, Match]] = field(default_factory=list)
+    _second: int = -1
+    _trace: TraceReader = field(default_factory=TraceReader)
+    _last: Entry | None = None
+    _last_found: Match | None = None
+    _parts: int = 1
+    _width: int = 0
+    _restarts: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> bool:
+        """True where a signature knows it."""
+        if entry.is_rest and self._is_rest_of_last(entry):
+            return True
+        if entry.is_kernel and self._trace.takes(entry.text, entry.time_ns):
+            return False
+        found = match(entry.text, kernel_log() if entry.is_kernel else job_log())
+        self._last, self._last_found, self._parts = entry, found, 1
+        if found is not None or (entry.is_kernel and entry.level <= _WARNING):
+            self._keep(entry, found)
+        return found is not None
+
+    def _keep(self, entry: Entry, found: Match | None) -> None:
+        second = entry.time_ns // SECOND_NS
+        if second != self._second:
+            self.flush()
+            self._second = second
+        fields: dict[str, FieldValue] = {}
+        level = level_of(entry.raw) if entry.level == UNREAD else entry.level
+        line = LogLine(entry.time_ns, entry.text, level, fields)
+        if entry.is_kernel:
+            self._kernel.append((line, found))
+            if found is not None:
+                self._trace.opened_by(found, entry.time_ns, fields)
+        elif found is not None and is_unit_line(found):
+            self._units.append((line, found))
+            self._note_restarts(entry.time_ns, found)
+        else:
+            fields["victim"] = entry.program or self.name
+            if entry.pid is not None:
+                fields["pid"] = entry.pid
+            self._jobs.append((line, found))
+
+    def _is_rest_of_last(self, rest: Entry) -> bool:
+        """Joined with the line before it says something that neither says alone."""
+        last, found = self._last, self._last_found
+        if last is None or self._parts >= _MAX_PARTS or not rest.text.strip():
+            return False
+        known = kernel_log() if last.is_kernel else job_log()
+        if match(rest.text, known) is not None:
+            return False
+        # A terminal breaks at its width; where the line is shorter, a blank was lost there.
+        is_full = len(last.text) >= self._width
+        self._width = max(self._width, len(last.text))
+        for between in ("", " ") if is_full else (" ", ""):
+            text = last.text + between + rest.text
+            joined = match(text, known)
+            if joined is None or not _says_more(joined, found):
+                continue
+            if found is not None:
+                self._forget_last()
+            whole = replace(last, text=text)
+            self._last, self._last_found = whole, joined
+            self._parts += 1
+            self._keep(whole, joined)
+            return True
+        return False
+
+    def _forget_last(self) -> None:
+        for kept in (self._kernel, self._jobs, self._units):
+            if kept and kept[-1][1] is self._last_found:
+                kept.pop()
+
+    def _note_restarts(self, time_ns: int, found: Match) -> None:
+        count, unit = found.fields.get("restarts_total"), str(found.fields["unit"])
+        tick = time_ns // _TICK_NS + 1  # as if looked at when those ten seconds were over
+        if isinstance(count, int) and 0 <= count < 1 << 62:
+            at = self._restarts.setdefault(tick, {})
+            if unit in at or len(at) < _MAX_UNITS:
+                at[unit] = count
+
+    def flush(self) -> None:
+        if self._kernel:
+            self.events += folded_events(self._kernel)
+        if self._jobs:
+            self.events += folded_events(self._jobs, kind="job-log")
+        if self._units:
+            self.events += unit_events(self._units)
+        self._kernel, self._jobs, self._units = [], [], []
+
+    def take(self) -> tuple[tuple[Event, ...], tuple[Block, ...]]:
+        self.flush()
+        events, self.events = tuple(self.events), []
+        restarts, self._restarts = self._restarts, {}
+        return events, _restart_blocks(restarts)
+
+
+class LogEvents:
+    """What a log comes to. Of a log server's it is the first machine: a recording is of one."""
+
+    def __init__(self, name: str) -> None:
+        self._own = HostEvents(name)
+        self.host = ""
+        self.others: dict[str, int] = {}
+        """Other machines, and how many lines of theirs were left out."""
+        self._slots: set[int] = set()
+        self.lines = 0
+        self.known = 0
+        self.left_out = 0
+        """Entries too far or too many to be kept."""
+        self.first_ns: int | None = None
+        self.last_ns: int | None = None
+        self._made = 0
+
+    def add(self, entry: Entry) -> None:
+        self.lines += 1
+        if self.first_ns is None or self.last_ns is None:
+            self.first_ns = self.last_ns = entry.time_ns
+        self.first_ns = min(self.first_ns, entry.time_ns)
+        self.last_ns = max(self.last_ns, entry.time_ns)
+        self.host = self.host or entry.host
+        if entry.host != self.host:
+            if entry.host in self.others or len(self.others) < _MAX_HOSTS:
+                self.others[entry.host] = self.others.get(entry.host, 0) + 1
+            return
+        self.known += self._own.add(entry)
+
+    @property
+    def held(self) -> int:
+        return len(self._own.events)
+
+    def take(self) -> tuple[tuple[Event, ...], tuple[Block, ...]]:
+        """What there is so far."""
+        events, blocks = self._own.take()
+        kept = tuple(event for event in events if self._has_room(event))
+        return kept, tuple(self._cut(block) for block in blocks)
+
+    def _has_room(self, event: Event) -> bool:
+        slot = event.time_ns // SLOT_NS
+        if self._made >= MAX_EVENTS or (slot not in self._slots and len(self._slots) >= MAX_SLOTS):
+            self.left_out += event.count
+            return False
+        self._slots.add(slot)
+        self._made += 1
+        return True
+
+    def _cut(self, block: Block) -> Block:
+        inside = np.isin(block.tick_ns // SLOT_NS, np.array(sorted(self._slots), np.int64))
+        return replace(block, tick_ns=block.tick_ns[inside], values=block.values[inside])
+
+
+def _says_more(joined: Match, before: Match | None) -> bool:
+    if before is None:
+        return True
+    if joined.id != before.id:
+        return False
+    size = sum(len(str(value)) for value in joined.fields.values())
+    return size > sum(len(str(value)) for value in before.fields.values())
+
+
+def _restart_blocks(restarts: dict[int, dict[str, int]]) -> tuple[Block, ...]:
+    units = tuple(dict.fromkeys(unit for at in restarts.values() for unit in at))[:_MAX_UNITS]
+    if not units:
+        return ()
+    ticks = sorted(restarts)
+    place = {unit: column for column, unit in enumerate(units)}
+    values = np.full((len(ticks), len(units)), MISSING, np.int64)
+    for row, tick in enumerate(ticks):
+        for unit, count in restarts[tick].items():
+            if unit in place:
+                values[row, place[unit]] = count
+    return (Block("unit.restarts", units, np.array(ticks, np.int64) * _TICK_NS, values),)

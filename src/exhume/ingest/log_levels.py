@@ -1,0 +1,27 @@
+"""How bad a line says it is: `ERROR`, `level=warn`, `[crit]`, `E1115` of klog, Ray's `E 1 2]`."""
+
+from __future__ import annotations
+
+import re
+
+INFO = 6
+LEVELS = {
+    **dict.fromkeys(("F", "FATAL", "CRIT", "CRITICAL", "PANIC", "EMERG", "ALERT"), 2),
+    **dict.fromkeys(("E", "ERR", "ERROR", "SEVERE"), 3),
+    **dict.fromkeys(("W", "WARN", "WARNING"), 4),
+    **dict.fromkeys(("I", "INFO", "NOTICE"), INFO),
+    **dict.fromkeys(("D", "DEBUG", "T", "TRACE"), 7),
+}
+_LEVEL = re.compile(
+    r"\b([A-Z]{4,8}|ERR)\b|\blevel=(\w{4,8})|\[(?:\w{1,32}:)?(\w{4,8})\]|\b([EWFID]) \d+ \d+\]"
+)
+_SEARCHED = 160
+
+
+def level_of(line: str) -> int:
+    """As syslog: 2 critical … 7 debug; 6 where it does not say."""
+    for found in _LEVEL.finditer(line[:_SEARCHED]):
+        word = next(group for group in found.groups() if group)
+        if (level := LEVELS.get(word.upper())) is not None:
+            return level
+    return LEVELS.get(line[:1], INFO) if line[1:5].isdigit() else INFO

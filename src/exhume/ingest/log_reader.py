@@ -1,0 +1,113 @@
+"""What all readers of logs have in common: entries in, pieces out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from exhume.derive.stamps import StampFinder, some_years
+from exhume.ingest.context import Context
+from exhume.ingest.local_times import LocalTimes
+from exhume.ingest.log_entries import CHUNK_EVENTS, Entry, LogEvents
+from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece
+from exhume.ingest.streams import Inflated, Source
+
+NS = 1_000_000_000
+# app.log, app.log.1, app.log.gz, syslog-20261116, app.2026-11-15.log, driver_20261115-201517.txt
+_ENDING = re.compile(
+    r"(?:[._-](?:log|txt|out|err|jsonl?|gz|xz|zst|old|\d{1,3}"
+    r"|\d{4}-?\d\d-?\d\d(?:[-_T.]?[\d:-]{4,8}Z?)?))+$"
+)
+_NAME_DAY = re.compile(r"(?<!\d)(20\d\d)-?(\d\d)-?(\d\d)(?!\d)")
+
+
+class LogParser:
+    """One form of log."""
+
+    times: LocalTimes
+    """What its stamps leave out."""
+
+    def entries(self, stream: BinaryIO) -> Iterator[Entry]:
+        raise NotImplementedError
+
+    @property
+    def clock(self) -> ClockKind:
+        """What the times of its entries are of, once some were read."""
+        return self.times.clock
+
+    def claim(self, last_ns: int) -> Claim | None:
+        """What is known of that clock; None on wall time. Told the time of the last entry."""
+        return self.times.claim(last_ns)
+
+    def kernel_claim(self) -> Claim | None:
+        """Where lines have both times: what that says of the kernel's clock."""
+        return None
+
+    def hints(self) -> Hints:
+        return Hints()
+
+    def notes(self) -> list[str]:
+        return []
+
+
+def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piece]:
+    log = LogEvents(log_name(source.path))
+    with source.open(context.progress) as stream:
+        for entry in parser.entries(stream):
+            log.add(entry)
+            if log.held >= CHUNK_EVENTS:
+                yield _piece(parser, log)
+        broken = stream.problem if isinstance(stream, Inflated) else ""
+    yield _piece(parser, log)
+    # On a piece of its own: what is known of the clock counts for all that is on it.
+    claim = parser.kernel_claim()
+    facts = Facts(
+        notes=(*parser.notes(), f"{log.known} of {log.lines} lines mean something"),
+        problems=tuple(_problems(log, broken)),
+    )
+    clock = parser.clock if claim is None else ClockKind.KERNEL_LOG
+    yield Piece(parser.hints(), clock, claim, facts=facts)
+
+
+def _piece(parser: LogParser, log: LogEvents) -> Piece:
+    events, blocks = log.take()
+    said = parser.hints()
+    first, last = log.first_ns or 0, log.last_ns or 0
+    return Piece(
+        Hints(log.host or said.node, said.kernel),
+        parser.clock,
+        parser.claim(last),
+        blocks=blocks,
+        events=events,
+        guesses=parser.times.guesses(last),
+        told_ns=(first, last),
+    )
+
+
+def _problems(log: LogEvents, broken: str) -> Iterator[str]:
+    if broken:
+        yield broken
+    if log.others:
+        names = ", ".join(list(log.others)[:5])
+        count = sum(log.others.values())
+        yield f"{count} lines are of other machines than {log.host}, and are left out: {names}"
+    if log.left_out:
+        yield f"{log.left_out} lines are too many or too far apart in time, and are left out"
+
+
+def log_name(path: Path) -> str:
+    """Whose log it is, as far as its name says."""
+    return _ENDING.sub("", path.name) or path.name
+
+
+def newest_ns(path: Path) -> int:
+    """A time by which the log was written: by the day in its name, else by the file's own time."""
+    named = _NAME_DAY.search(path.name)
+    if named is not None:
+        text = f"{named[1]}-{named[2]}-{named[3]} 23:59:59"
+        stamp = StampFinder(some_years()).find(text)
+        if stamp is not None:
+            return stamp.time_ns
+    return path.stat().st_mtime_ns

@@ -1,0 +1,124 @@
+"""`mpstat -P ALL 1`, as text or as JSON → what each core spent its time on, as counters.
+
+Its times are local and its zone is not told: they are taken as UTC unless somebody tells, or the
+other files only fit another zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from exhume.errors import ParseError
+from exhume.ingest import mpstat_header, mpstat_json
+from exhume.ingest.context import Context
+from exhume.ingest.mpstat_clock import DayClock
+from exhume.ingest.mpstat_columns import layout_of
+from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, epoch_s, local_claim
+from exhume.ingest.mpstat_json import JsonScanner
+from exhume.ingest.mpstat_table import Counters, Lines
+from exhume.ingest.mpstat_text import TextScanner
+from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
+from exhume.ingest.streams import Inflated, Source
+from exhume.model.series import Block
+
+_READ_BYTES = 4 << 20
+_ALL_ONLY = (
+    "it has only the mean over all cores: record it with `mpstat -P ALL 1` to see single ones"
+)
+
+
+def is_text(head: bytes) -> bool:
+    found = HEADER.search(head[:4096])
+    lines = head[found.end() if found else 0 :].split(b"\n")[: 40 if found else 3]
+    return any(layout_of(line) is not None for line in lines)
+
+
+def host_of(head: bytes) -> str:
+    found = HEADER.search(head[:4096])
+    return mpstat_header.parse(found).hints.node if found else mpstat_json.host_of(head)
+
+
+def read(source: Source, context: Context) -> Iterator[Piece]:
+    header, scanner = _scanner(source)
+    if not header.days:
+        raise ParseError(str(source.path), 1, f"a date, not {header.date_text!r}")
+    said = local_claim(header, source.path.name, context.clock.zone)
+    counters = Counters()
+    with source.open(context.progress) as stream:
+        for lines in _lines(stream, scanner):
+            for blocks in counters.add(lines):
+                yield _piece(header, scanner, said, blocks)
+        broken = stream.problem if isinstance(stream, Inflated) else ""
+    for blocks in counters.take():
+        yield _piece(header, scanner, said, blocks)
+    yield Piece(header.hints, ClockKind.OWN, None, facts=_facts(scanner, counters, said, broken))
+
+
+def _scanner(source: Source) -> tuple[Header, TextScanner | JsonScanner]:
+    head = source.head()
+    if mpstat_json.is_json(head):
+        header = mpstat_json.header_of(head)
+        return header, JsonScanner(_clock(header))
+    found = HEADER.search(head[:4096])
+    header = mpstat_header.parse(found) if found else _undated(source.path)
+    return header, TextScanner(_clock(header))
+
+
+def _lines(stream: BinaryIO, scanner: TextScanner | JsonScanner) -> Iterator[Lines]:
+    while data := stream.read(_READ_BYTES):
+        yield from scanner.read(data)
+    yield from scanner.read(b"", at_end=True)
+
+
+def _piece(
+    header: Header,
+    scanner: TextScanner | JsonScanner,
+    said: LocalClaim,
+    blocks: tuple[Block, ...],
+) -> Piece:
+    if scanner.clock.is_epoch:
+        return Piece(header.hints, ClockKind.WALL, None, blocks=blocks, is_filler=True)
+    return Piece(
+        header.hints, ClockKind.OWN, said.claim, blocks=blocks, is_filler=True, guesses=said.guesses
+    )
+
+
+def _clock(header: Header) -> DayClock:
+    return DayClock(epoch_s(header.days[0]) if header.days else 0)
+
+
+def _undated(path: Path) -> Header:
+    """Without the line that has the date: the day on which the file was last written."""
+    day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
+    return Header(Hints(), (day,), "")
+
+
+def _facts(
+    scanner: TextScanner | JsonScanner,
+    counters: Counters,
+    said: LocalClaim,
+    broken: str,
+) -> Facts:
+    notes, problems = [*said.notes], [broken] if broken else []
+    clock = scanner.clock
+    if scanner.all_only and not counters.cores:
+        notes.append(_ALL_ONLY)
+    if scanner.without_length and not counters.cores:
+        notes.append("it has averages since boot, and no interval to tell of")
+    if isinstance(scanner, JsonScanner) and scanner.is_alone:
+        notes.append("how long its only interval was is not told: taken as a second")
+    if counters.gaps:
+        notes.append(f"it stopped and went on {counters.gaps} times; nothing is known in between")
+    if clock.set_back:
+        notes.append(
+            f"its clock was set back {clock.set_back} times; what follows is moved on in time"
+        )
+    if clock.odd_halves:
+        notes.append("whether its times are am or pm is in an unknown language: taken as am")
+    if scanner.odd_lines:
+        where = f", the first after line {scanner.first_odd}" if scanner.first_odd else ""
+        problems.append(f"{scanner.odd_lines} lines are not as they should be{where}; left out")
+    return Facts(cores=tuple(sorted(counters.cores)), notes=tuple(notes), problems=tuple(problems))

@@ -1,0 +1,153 @@
+"""What stands above the tables of sysstat's tools: the machine, the date, the form of the clock.
+
+    Linux 5.4.0-1146-aws (gpu-node-54) \t11/15/26 \t_x86_64_\t(2 CPU)
+
+The date is in the locale's form, so 03/04/22 may be of March or of April.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, tzinfo
+
+from exhume.ingest.clocks import name_time_ns
+from exhume.ingest.piece import Claim, Hints, Trust
+
+NS = 1_000_000_000
+DAY_S = 86_400
+_QUARTER_S = 900
+HEADER = re.compile(
+    rb"^\S+ (?P<release>\S+) \((?P<host>[^()\n]+)\)[ \t]+(?P<date>[^\t\n]+?)[ \t]+"
+    rb"_(?P<machine>\w+)_[ \t]+\((?P<cores>\d{1,6}) CPU\)[ \t]*\r?$",
+    re.MULTILINE,
+)
+_NUMBERS = re.compile(r"\d+")
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d):(\d\d)\s*(\S.*)?")
+# How the locales that count to 12 call the halves of the day, without points and blanks.
+_MORNING = frozenset(("am", "πμ", "午前", "上午", "오전", "sa", "pd", "ص", "قظ", "पूर्वाह्न"))
+_EVENING = frozenset(("pm", "μμ", "午後", "下午", "오후", "ch", "md", "م", "بظ", "अपराह्न"))
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    hints: Hints
+    days: tuple[date, ...]
+    """What the date may be, the likeliest first; none where it makes no sense."""
+    date_text: str
+
+    @property
+    def is_certain(self) -> bool:
+        return len(self.days) == 1
+
+
+def parse(line: re.Match[bytes]) -> Header:
+    text = line["date"].decode("utf-8", "replace")
+    hints = Hints(
+        node=line["host"].decode("utf-8", "replace"),
+        kernel=line["release"].decode("utf-8", "replace"),
+        architecture=line["machine"].decode("utf-8", "replace"),
+        cores=int(line["cores"]),
+    )
+    return Header(hints, tuple(dict.fromkeys(days_of(text))), text)
+
+
+def days_of(text: str) -> Iterator[date]:
+    """`2026-11-15`, `2026年11月15日`; `15.11.2026`; `11/15/26`, which may be `15/11/26` too."""
+    numbers = [found[0] for found in _NUMBERS.finditer(text)]
+    if len(numbers) != 3 or max(map(len, numbers)) > 4:
+        return
+    first, second, third = (int(number) for number in numbers)
+    if len(numbers[0]) == 4:
+        orders = [(first, second, third)]
+    else:
+        year = third if len(numbers[2]) == 4 else 2000 + third
+        month_first, day_first = (year, first, second), (year, second, first)
+        # Points and dashes are of locales that say the day first; a slash may be either's.
+        orders = [month_first, day_first] if "/" in text else [day_first]
+    for order in orders:
+        try:
+            found = date(*order)
+        except ValueError:
+            continue
+        if 1980 <= found.year < 2200:
+            yield found
+
+
+def clock_of(text: str) -> tuple[int, bool] | None:
+    """Seconds since midnight, and whether it is told for sure; None where it is no time."""
+    found = _CLOCK.fullmatch(text.strip())
+    if found is None:
+        return None
+    hour, minute, second = int(found[1]), int(found[2]), int(found[3])
+    is_sure = True
+    if found[4]:
+        half = re.sub(r"[.\s]", "", found[4].casefold())
+        is_late = half in _EVENING
+        is_sure = is_late or half in _MORNING
+        hour = hour % 12 + (12 if is_late else 0)
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    return hour * 3600 + minute * 60 + min(second, 59), is_sure
+
+
+def epoch_s(day: date) -> int:
+    """Midnight of that day, taken as UTC."""
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+
+
+@dataclass(frozen=True, slots=True)
+class LocalClaim:
+    """What a table's local times may mean: the claim, and what else may hold."""
+
+    claim: Claim
+    guesses: tuple[Claim, ...]
+    notes: tuple[str, ...]
+
+
+def local_claim(header: Header, name: str, zone: tzinfo | None) -> LocalClaim:
+    """Times count from midnight UTC of the first of `header.days`. `zone`: told by the user."""
+    days = list(header.days)
+    notes = []
+    named = name_time_ns(name)
+    if named is not None and not header.is_certain:
+        day = datetime.fromtimestamp(named // NS, UTC).date()
+        days.sort(key=lambda one: abs((one - day).days))
+    elif not header.is_certain:
+        notes.append(f"its date {header.date_text} is taken as {days[0]}, but may be {days[1]}")
+    first = epoch_s(header.days[0])
+    shifts = {day: (epoch_s(day) - first) * NS for day in days}
+    if zone is not None:
+        claims = []
+        for day in days:
+            east_ns = _east_ns(zone, day)
+            how = f"its times are local, {_zone(east_ns)} as told"
+            claims.append(Claim(shifts[day] - east_ns, Trust.TOLD, how))
+        return LocalClaim(claims[0], tuple(claims[1:]), tuple(notes))
+    how = "guessed: its times are local and are taken as UTC"
+    claim = Claim(shifts[days[0]], Trust.FILE_NAME, how)
+    quarters = sorted(range(-48, 57), key=lambda q: (q % 4 != 0, q % 2 != 0, abs(q)))
+    guesses = [
+        Claim(
+            shifts[day] - q * _QUARTER_S * NS,
+            Trust.FILE_NAME,
+            f"guessed: its times are local, taken as {_zone(q * _QUARTER_S * NS)} of {day}, "
+            "because otherwise they miss those of the other files",
+        )
+        for day in days
+        for q in quarters
+        if (day, q) != (days[0], 0)
+    ]
+    return LocalClaim(claim, tuple(guesses), tuple(notes))
+
+
+def _east_ns(zone: tzinfo, day: date) -> int:
+    east = zone.utcoffset(datetime(day.year, day.month, day.day, 12))
+    return 0 if east is None else round(east.total_seconds()) * NS
+
+
+def _zone(east_ns: int) -> str:
+    minutes = abs(east_ns) // (60 * NS)
+    sign = "-" if east_ns < 0 else "+"
+    return f"UTC{sign}{minutes // 60:02}:{minutes % 60:02}" if minutes else "UTC"

@@ -1,0 +1,197 @@
+"""`pidstat -u` → the time of processes as counters.
+
+It shows who used any, so who is not there used none: a process has a reading at the start and at
+the end of every interval in which it is shown, and none in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from exhume.errors import ParseError
+from exhume.ingest import mpstat_header
+from exhume.ingest.blocks import BlockTable
+from exhume.ingest.context import Context
+from exhume.ingest.mpstat_clock import DayClock
+from exhume.ingest.mpstat_header import HEADER, LocalClaim, epoch_s, local_claim
+from exhume.ingest.piece import SLOT_NS, ClockKind, Facts, Hints, Piece
+from exhume.ingest.streams import Inflated, Source
+from exhume.model.reading import Reading
+
+NS = 1_000_000_000
+_READ_BYTES = 4 << 20
+_MAX_LINE = 1 << 16
+_NEEDED = ("PID", "%usr", "%system", "Command")
+_HEADING = re.compile(rb"^[^\n]*\bPID\b[^\n]* %usr[^\n]* %system[^\n]* Command[ \t\r]*$", re.M)
+_HALF = re.compile(r"\d|-$")
+MAX_PROCESSES = 200_000
+"""Whose totals are kept: those of processes long gone are of no use."""
+
+
+def is_text(head: bytes) -> bool:
+    return HEADER.search(head[:4096]) is not None and _HEADING.search(head) is not None
+
+
+def host_of(head: bytes) -> str:
+    found = HEADER.search(head[:4096])
+    return mpstat_header.parse(found).hints.node if found else ""
+
+
+def read(source: Source, context: Context) -> Iterator[Piece]:
+    head = HEADER.search(source.head()[:4096])
+    header = mpstat_header.parse(head) if head else None
+    if header is None or not header.days:
+        raise ParseError(str(source.path), 1, "`Linux RELEASE (HOST) DATE …` with a date")
+    said = local_claim(header, source.path.name, context.clock.zone)
+    intervals = _Intervals(DayClock(epoch_s(header.days[0])))
+    rest = b""
+    with source.open(context.progress) as stream:
+        while data := stream.read(_READ_BYTES):
+            *lines, rest = (rest + data).split(b"\n")
+            rest = rest[-_MAX_LINE:]
+            for line in lines:
+                intervals.line(line)
+                if intervals.is_full:
+                    yield from _pieces(header.hints, said, intervals)
+        broken = stream.problem if isinstance(stream, Inflated) else ""
+    intervals.finish()
+    yield from _pieces(header.hints, said, intervals)
+    notes = [*said.notes]
+    problems = [broken] if broken else []
+    if intervals.odd:
+        problems.append(f"{intervals.odd} lines are not as they should be; left out")
+    yield Piece(
+        header.hints, ClockKind.OWN, None, facts=Facts(notes=tuple(notes), problems=tuple(problems))
+    )
+
+
+def _pieces(hints: Hints, said: LocalClaim, intervals: _Intervals) -> Iterator[Piece]:
+    blocks, _ = intervals.table.take()
+    intervals.is_full = False
+    if not blocks:
+        return
+    if intervals.clock.is_epoch:
+        yield Piece(hints, ClockKind.WALL, None, blocks=blocks)
+    else:
+        yield Piece(hints, ClockKind.OWN, said.claim, blocks=blocks, guesses=said.guesses)
+
+
+@dataclass(slots=True)
+class _Total:
+    """In hundredths of a jiffy."""
+
+    user: int = 0
+    system: int = 0
+    core: int | None = None
+
+
+@dataclass(slots=True)
+class _Intervals:
+    clock: DayClock
+    table: BlockTable = field(default_factory=BlockTable)
+    is_full: bool = False
+    odd: int = 0
+    _columns: tuple[str, ...] = ()
+    _start: int | None = None
+    _end: int | None = None
+    _rows: dict[str, tuple[int, int, int | None]] = field(default_factory=dict)
+    """Of the interval that is being read: percent of user and system in hundredths, core."""
+    _totals: dict[str, _Total] = field(default_factory=dict)
+    _last: tuple[int, tuple[str, ...]] | None = None
+    """The end of the interval before, and who was shown in it."""
+
+    def line(self, data: bytes) -> None:
+        if not data[:1].isdigit() or len(data) > _MAX_LINE:
+            return  # `Average:`, blank lines, the header of the file
+        tokens = data.decode("utf-8", "replace").split()
+        is_late = len(tokens) > 1 and ":" in tokens[0] and not _HALF.match(tokens[1])
+        is_late = is_late and tokens[1] not in ("UID", "USER", "PID", "TGID")
+        at = 2 if is_late else 1
+        stamp = self.clock.at(" ".join(tokens[:at]))
+        if stamp is None:
+            self.odd += 1
+            return
+        if "Command" in tokens and "%usr" in tokens:
+            self._close()
+            self._columns, self._start = tuple(tokens[at:]), stamp
+            return
+        if not set(_NEEDED) <= set(self._columns):
+            return  # a table of something else, or nobody knows of what
+        if self._end is not None and stamp != self._end:
+            last = self._end
+            self._close()
+            self._start = last
+        self._end = stamp
+        self._row(tokens[at:])
+
+    def _row(self, cells: list[str]) -> None:
+        names = self._columns
+        if len(cells) < len(names):
+            self.odd += 1
+            return
+        row = dict(zip(names, cells, strict=False))
+        pid = row.get("TGID", row["PID"]) if "TGID" in names else row["PID"]
+        if row.get("TID", "-") != "-" or not pid.isdigit():
+            return  # threads are in their process
+        command = " ".join(cells[names.index("Command") :])
+        user, system = _hundredths(row["%usr"]), _hundredths(row["%system"])
+        if user is None or system is None:
+            self.odd += 1
+            return
+        core = row.get("CPU", "")
+        name = f"{pid} {command}"
+        self._rows[name] = user, system, int(core) if core.isdigit() and len(core) < 6 else None
+
+    def _close(self) -> None:
+        """An interval is over."""
+        start, end, rows = self._start, self._end, self._rows
+        self._start, self._end, self._rows = end, None, {}
+        if start is None or end is None or end <= start:
+            return
+        for name in rows:
+            self._totals.setdefault(name, _Total())
+        if self._last is not None and self._last[0] == start:
+            self._note(start, (*self._last[1], *(n for n in rows if n not in self._last[1])))
+        else:
+            self._flush()
+            self._note(start, tuple(rows))
+        for name, (user, system, core) in rows.items():
+            total = self._totals[name]
+            total.user += user * (end - start)
+            total.system += system * (end - start)
+            total.core = core
+        self._last = end, tuple(rows)
+        self.is_full = start * NS // SLOT_NS != end * NS // SLOT_NS
+        if len(self._totals) > MAX_PROCESSES:
+            self._totals = {name: self._totals[name] for name in rows}
+
+    def _flush(self) -> None:
+        if self._last is not None:
+            self._note(*self._last)
+            self._last = None
+
+    def finish(self) -> None:
+        self._close()
+        self._flush()
+
+    def _note(self, at: int, names: tuple[str, ...]) -> None:
+        if not names:
+            return
+        totals = [self._totals.get(name, _Total()) for name in names]
+        self.table.add(
+            at * NS,
+            (
+                Reading.of_each("process.user", names, [(t.user + 50) // 100 for t in totals]),
+                Reading.of_each("process.system", names, [(t.system + 50) // 100 for t in totals]),
+                Reading.of_each("process.core", names, [t.core for t in totals]),
+            ),
+        )
+
+
+def _hundredths(text: str) -> int | None:
+    whole, _, part = text.replace(",", ".").partition(".")
+    if not (whole + part).isascii() or not (whole + part).isdigit() or len(part) > 2:
+        return None
+    return int(whole) * 100 + int(part.ljust(2, "0")) if len(whole) < 9 else None

@@ -1,0 +1,43 @@
+"""The same line in two files: dmesg and kern.log, the journal and syslog. It happened once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from exhume.model.event import Event
+
+SAME_NS = 2_000_000_000
+"""Classic syslog has whole seconds, and is late by some more."""
+_KINDS = ("kernel-log", "job-log", "unit-start", "unit-failed")
+_APART = ("signature", "queue", "core", "pid")
+
+
+def without_repeats(groups: Sequence[Sequence[Event]]) -> Iterator[Event]:
+    """Events of several inputs; what an earlier input has told at that time is left out."""
+    told: dict[tuple[object, ...], list[int]] = {}
+    for group in groups:
+        own: dict[tuple[object, ...], list[int]] = {}
+        for event in group:
+            if event.kind in _KINDS:
+                key = _identity(event)
+                if _is_near(told.get(key, ()), event.time_ns):
+                    continue
+                own.setdefault(key, []).append(event.time_ns)
+            yield event
+        for key, times in own.items():
+            told[key] = sorted([*told.get(key, ()), *times])
+
+
+def _identity(event: Event) -> tuple[object, ...]:
+    if event.kind.startswith("unit-"):
+        return event.kind, event.subject
+    if "signature" in event.fields and event.kind == "kernel-log":
+        # Lines of a second that say the same are one event: which of them is first may differ.
+        return event.kind, event.subject, *(event.fields.get(name) for name in _APART)
+    return event.kind, event.text
+
+
+def _is_near(times: Sequence[int], at: int) -> bool:
+    place = bisect_left(times, at - SAME_NS)
+    return place < len(times) and times[place] <= at + SAME_NS

@@ -1,0 +1,158 @@
+"""Raw /proc files out of a snapshot → readings, by the parsers that the recorder uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from exhume.errors import ParseError
+from exhume.ingest.docker_ps import DockerLooks
+from exhume.ingest.snapshots_sections import Section
+from exhume.ingest.systemctl import LIST_PATH, SHOW_PATH, UnitLooks, parse_list, parse_show
+from exhume.model.event import Event
+from exhume.model.reading import Reading
+from exhume.sources import (
+    cgroups,
+    core_schedstat,
+    cpu,
+    interrupts,
+    loadavg,
+    meminfo,
+    pressure,
+    softirqs,
+    softnet,
+    vmstat,
+)
+from exhume.sources.scan import number
+
+Looked = tuple[tuple[Reading, ...], tuple[Event, ...]]
+
+_RESOURCE = re.compile(r"(?<![a-z])(cpu|memory|mem|io|irq)(?![a-z])")
+_COUNTED = (
+    (re.compile(r"zombie|dying"), "memcg.zombies"),
+    (re.compile(r"live|dir|cgroup|memcg|find "), "memcg.live"),
+)
+_UNIT = re.compile(r"[\w:\\.@-]+\.service")
+_ORDERED = {3: ("cpu", "io", "memory"), 4: ("cpu", "io", "irq", "memory")}
+"""`cat /proc/pressure/*` gives them by name."""
+_FIXED = frozenset({"stat", "softirqs", "interrupts", "meminfo", "vmstat", "cgroups", "schedstat"})
+"""Kinds whose lines stay the same: one that has only the first of them was cut short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a block was copied."""
+
+    wall_ns: int
+    uptime_ns: int | None
+    hint: str
+    """A path in its mark, and the name of the file: which of several kinds alike it may be."""
+
+
+@dataclass(slots=True)
+class Looks:
+    """Reads block after block."""
+
+    passed_over: dict[str, int] = field(default_factory=dict)
+    """How many sections of a kind could not be told."""
+    guessed: bool = False
+    """Whether the kinds of pressure were told by their order."""
+    _docker: DockerLooks = field(default_factory=DockerLooks)
+    _units: UnitLooks = field(default_factory=UnitLooks)
+    _keys: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
+
+    def look(self, section: Section, moment: Moment, alike: Sequence[Section]) -> Looked:
+        """Raises ParseError where it is torn. `alike`: all of the block that are of its kind."""
+        self._refuse_torn(section)
+        text = section.text
+        if section.kind == "docker ps":
+            return self._docker.look(text, moment.wall_ns)
+        if section.kind == LIST_PATH:
+            return self._units.look(parse_list(text), LIST_PATH, moment.wall_ns)
+        if section.kind == SHOW_PATH:
+            name = _UNIT.search(f"{section.hint} {moment.hint}")
+            shown = parse_show(text, name[0] if name else "", _to_wall_us(moment))
+            return self._units.look(shown, SHOW_PATH, moment.wall_ns)
+        if section.kind == "pressure":
+            return self._pressure(section, moment, alike), ()
+        if section.kind == "count":
+            return self._count(section, moment), ()
+        return _READ[section.kind](text), ()
+
+    def _refuse_torn(self, section: Section) -> None:
+        if section.kind not in _FIXED:
+            return
+        keys = tuple(line.split(None, 1)[0] for line in section.text.split(b"\n") if line.strip())
+        before = self._keys.get(section.kind, ())
+        if len(keys) < len(before) and before[: len(keys)] == keys:
+            raise ParseError(section.kind, len(keys) + 1, "as many lines as the copy before")
+        self._keys[section.kind] = keys
+
+    def _pressure(
+        self, section: Section, moment: Moment, alike: Sequence[Section]
+    ) -> tuple[Reading, ...]:
+        text = section.text.decode("utf-8", "replace")
+        found = _RESOURCE.search(section.hint.lower())
+        if found is None and len(alike) == 1:
+            found = _RESOURCE.search(moment.hint.lower().replace("proc", ""))
+        resource = {"mem": "memory"}.get(found[1], found[1]) if found else ""
+        if not resource and len(alike) in _ORDERED:
+            resource = _ORDERED[len(alike)][alike.index(section)]
+            self.guessed = True
+        if not resource:
+            # Only cpu ever had no `full`, and only irq has no `some`.
+            lines = {line.split(" ", 1)[0] for line in text.splitlines()}
+            resource = {"some": "cpu", "full": "irq"}.get("".join(lines), "")
+        if not resource:
+            self.passed_over["pressure"] = self.passed_over.get("pressure", 0) + 1
+            return ()
+        return pressure.readings({resource: pressure.parse(text, resource)})
+
+    def _count(self, section: Section, moment: Moment) -> tuple[Reading, ...]:
+        lines = section.text.split()
+        hint = f"{section.hint} {moment.hint}".lower()
+        field_id = next((to for pattern, to in _COUNTED if pattern.search(hint)), "")
+        if not field_id or len(lines) != 1:
+            self.passed_over["count"] = self.passed_over.get("count", 0) + 1
+            return ()
+        return (Reading.of_node(field_id, number(lines[0], "count", 1)),)
+
+
+def _to_wall_us(moment: Moment) -> Callable[[int], int] | None:
+    if moment.uptime_ns is None:
+        return None
+    booted_us = (moment.wall_ns - moment.uptime_ns) // 1000
+    return lambda since_boot_us: booted_us + since_boot_us
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _stat(data: bytes) -> tuple[Reading, ...]:
+    times = cpu.parse(data)
+    if times.context_switches_total is None:
+        # As old as the file, and below the cores: without it some cores may be missing too.
+        raise ParseError("proc/stat", data.count(b"\n") + 1, "a line `ctxt`")
+    return cpu.readings(times)
+
+
+def _cgroups(data: bytes) -> tuple[Reading, ...]:
+    memory = cgroups.parse(_text(data)).get("memory")
+    if memory is None or not memory.is_enabled:
+        return ()
+    return (Reading.of_node("memcg.tracked", memory.cgroups),)
+
+
+_READ: dict[str, Callable[[bytes], tuple[Reading, ...]]] = {
+    "stat": _stat,
+    "softirqs": lambda data: softirqs.readings(softirqs.parse(data)),
+    "interrupts": lambda data: interrupts.readings(interrupts.parse(data)),
+    "schedstat": lambda data: core_schedstat.readings(core_schedstat.parse(_text(data))),
+    "meminfo": lambda data: meminfo.readings(meminfo.parse(_text(data))),
+    "vmstat": lambda data: vmstat.readings(vmstat.parse(_text(data))),
+    "cgroups": _cgroups,
+    "loadavg": lambda data: loadavg.readings(loadavg.parse(_text(data))),
+    "softnet_stat": lambda data: softnet.readings(softnet.parse(data)),
+}

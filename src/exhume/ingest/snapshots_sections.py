@@ -1,0 +1,106 @@
+"""A block of copied text → the raw files in it, told apart by how each begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+# How each kind begins, at the start of a line. Strict: a log line must not look like one.
+STARTS: tuple[tuple[str, bytes], ...] = (
+    ("stat", rb"cpu +\d+ \d+ \d+ \d+[ \d]*$"),
+    ("softirqs", rb" +CPU\d+(?: +CPU\d+)* *\n +HI:"),
+    ("interrupts", rb" +CPU\d+(?: +CPU\d+)* *\n *[\w-]+: +\d"),
+    ("schedstat", rb"version \d+\ntimestamp \d+$"),
+    ("pressure", rb"(?:some|full) avg10=\d"),
+    ("meminfo", rb"MemTotal: +\d+ kB$"),
+    ("vmstat", rb"nr_free_pages \d+$"),
+    ("cgroups", rb"#subsys_name\thierarchy\tnum_cgroups\tenabled$"),
+    ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
+    ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
+    ("docker ps", rb"CONTAINER ID +IMAGE .*\bSTATUS\b.*$"),
+    ("systemctl list-units", rb" *UNIT +LOAD +ACTIVE +SUB\b"),
+    ("systemctl show", rb"(?:Id=[\w:\\.@-]+\.service|NRestarts=\d+|Type=\w+|Restart=\w+)$"),
+    ("count", rb" *\d{1,9} *$"),
+)
+_ANY = rb"|".join(b"(?P<k%d>%s)" % (i, start) for i, (_, start) in enumerate(STARTS))
+_FIRST = re.compile(rb"(?:%s)" % _ANY, re.MULTILINE)
+# At the start of a line, with something fixed in front, which the search can look for.
+_NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTILINE)
+# `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`, `$ docker ps -a`
+_DECORATION = re.compile(
+    rb"^(?:==> .* <==|[-=*#$]{1,4} .*|[-=*#]{3,}.*|/[\w./-]+:)[ \t]*$", re.MULTILINE
+)
+_BLANK = re.compile(rb"\n[ \t]*\n")
+_WITH_BLANKS = frozenset({"systemctl show", "systemctl list-units"})
+_BY_LINE = frozenset({"softnet_stat", "systemctl show", "count"})
+"""Each of their lines looks like the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    kind: str
+    text: bytes
+    at: int
+    """Where it begins in the block."""
+    hint: str = ""
+    """What stands above it: a path, a command."""
+
+
+def first_kind(text: bytes) -> str:
+    """What a text begins with; empty where it is nothing known."""
+    found = _FIRST.match(text)
+    return "" if found is None else _kind(found)
+
+
+def sections(block: bytes) -> Iterator[Section]:
+    """What nobody knows is passed over."""
+    current: Section | None = None
+    end_of_last = 0
+    for at in _starts(block):
+        found = _FIRST.match(block, at)
+        if found is None:  # only looked like one at the end of the text
+            continue
+        kind = _kind(found)
+        if current is not None and _goes_on(current, kind, block, at):
+            continue
+        if current is not None:
+            yield _cut(current, block[current.at : at])
+        current = Section(kind, b"", at, _above(block[end_of_last:at]))
+        end_of_last = at
+    if current is not None:
+        yield _cut(current, block[current.at :])
+
+
+def _starts(block: bytes) -> Iterator[int]:
+    if _FIRST.match(block):
+        yield 0
+    yield from (found.end() for found in _NEXT.finditer(block))
+
+
+def _kind(found: re.Match[bytes]) -> str:
+    return STARTS[int((found.lastgroup or "k0")[1:])][0]
+
+
+def _goes_on(current: Section, kind: str, block: bytes, at: int) -> bool:
+    if kind == "systemctl show" and current.kind == kind:
+        return True
+    if kind != current.kind or _DECORATION.search(block[current.at : at]):
+        # A line of a list of numbers is no count, nor is one of a table.
+        return kind == "count" and current.kind not in ("cgroups", "loadavg", "pressure")
+    if kind == "pressure":
+        return not block.startswith(b"some", at)
+    return kind in _BY_LINE
+
+
+def _cut(section: Section, text: bytes) -> Section:
+    if found := _DECORATION.search(text, 1):
+        text = text[: found.start()]
+    if section.kind not in _WITH_BLANKS and (found := _BLANK.search(text)):
+        text = text[: found.start() + 1]
+    return replace(section, text=text.strip(b"\n") + b"\n")
+
+
+def _above(text: bytes) -> str:
+    lines = [line for line in _DECORATION.findall(text) if line.strip()]
+    return lines[-1].decode("utf-8", "replace")[:200] if lines else ""

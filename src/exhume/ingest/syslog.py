@@ -1,0 +1,190 @@
+"""System logs as text: kern.log and syslog (RFC 3164 and 5424), journalctl in its short forms.
+
+Kernel lines in them are those whose tag is `kernel`, unless a priority says otherwise. rsyslog
+leaves the kernel's own time in the text, which ties the two clocks together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from exhume.derive.stamps import (
+    CTIME,
+    ISO,
+    NS,
+    STYLES,
+    SYSLOG,
+    StampFinder,
+    Years,
+    fraction_ns,
+    some_years,
+)
+from exhume.ingest import kernel_log
+from exhume.ingest.context import Context
+from exhume.ingest.kernel_pairs import KernelPairs
+from exhume.ingest.lines import head_lines, lines_of
+from exhume.ingest.local_times import LocalTimes
+from exhume.ingest.log_entries import Entry
+from exhume.ingest.log_reader import LogParser, newest_ns, pieces
+from exhume.ingest.piece import Claim, ClockKind, Piece, Trust
+from exhume.ingest.streams import Source
+
+_EPOCH = STYLES[-1]
+_STYLES = (ISO, CTIME, SYSLOG, _EPOCH)
+_BEFORE = re.compile(r"(?:<(?P<priority>\d{1,3})>(?:1 )?)?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?")
+# ` host kernel: [  298.261679] text`, ` host systemd[1]: text`
+_TAGGED = re.compile(
+    r" (?P<host>[\w.:-]{1,255}) (?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?"
+    r"(?P<text>.*)",
+    re.DOTALL,
+)
+# RFC 5424: ` host program pid message-id [data] text`
+_5424 = re.compile(
+    r" (?P<host>\S{1,255}) (?P<program>\S{1,64}) (?:-|(?P<pid>\d{1,10})|\S{1,128}) \S{1,64} "
+    r"(?:-|(?:\[[^\]]{0,4096}\]){1,8}) ?(?:\ufeff)?(?P<text>.*)",
+    re.DOTALL,
+)
+_KERNEL_TIME = re.compile(r"\[ {0,8}(\d{1,9})\.(\d{6})\](?:\[ {0,10}[TC]\d{1,10}\])? ?")
+_REPEATED = re.compile(r"message repeated \d{1,9} times: \[ ?(?P<text>.*)\]$", re.DOTALL)
+_LEVEL_WORDS = frozenset(
+    {"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "ERR", "CRITICAL", "FATAL"}
+)
+
+
+def is_system_log(head: bytes, path: Path) -> bool:
+    lines = head_lines(head)
+    if kernel_log.is_monotonic(lines):
+        return True
+    reader = SystemLog(path, some_years())
+    entries = [entry for line in lines if (entry := reader.entry(line)) is not None]
+    known = [entry for entry in entries if entry.host.upper() not in _LEVEL_WORDS]
+    # Many logs have two words and a colon behind the time: somebody must say who he is.
+    speaks = any(entry.program == "kernel" or entry.pid is not None for entry in known)
+    return speaks and 2 * len(known) >= len(lines)
+
+
+def host_of(head: bytes) -> str:
+    lines = head_lines(head)
+    reader = SystemLog(Path(), some_years())
+    for line in lines:
+        if (found := kernel_log.MONOTONIC.match(line)) is not None:
+            return found["host"]
+        if (entry := reader.entry(line)) is not None:
+            return entry.host
+    return ""
+
+
+def read(source: Source, context: Context) -> Iterator[Piece]:
+    is_monotonic = kernel_log.is_monotonic(head_lines(source.head()))
+    if is_monotonic:
+        yield from pieces(source, context, MonotonicLog(source.path, context.clock.offset_ns))
+    else:
+        years = Years(newest_ns(source.path))
+        yield from pieces(
+            source, context, SystemLog(source.path, years, LocalTimes(context.clock.zone))
+        )
+
+
+@dataclass(slots=True)
+class SystemLog(LogParser):
+    path: Path
+    years: Years
+    times: LocalTimes = field(default_factory=LocalTimes)
+    _pairs: KernelPairs = field(default_factory=KernelPairs)
+    _finder: StampFinder | None = None
+
+    def entries(self, stream: BinaryIO) -> Iterator[Entry]:
+        last: Entry | None = None
+        for line in lines_of(stream):
+            entry = self.entry(line)
+            if entry is not None:
+                last = entry
+                yield entry
+            elif last is not None and line.strip() and not line.startswith("-- "):
+                yield Entry(
+                    last.time_ns, line, last.is_kernel, last.level, last.host, last.program,
+                    last.pid, is_rest=True,
+                )  # fmt: skip
+
+    def entry(self, line: str) -> Entry | None:
+        before = _BEFORE.match(line)
+        start = before.end() if before is not None else 0
+        if self._finder is None:
+            self._finder = StampFinder(self.years, _STYLES)
+        rest = line[start:] if start else line
+        stamp = self._finder.find(rest)
+        if stamp is None or stamp.start != 0:
+            return None
+        priority = int(before["priority"]) if before is not None and before["priority"] else None
+        body = rest[stamp.end :]
+        found = _TAGGED.match(body)
+        if found is None and priority is not None:
+            found = _5424.match(body)
+        if found is None:
+            return None
+        self.times.saw(stamp)
+        # rsyslog's ISO times have microseconds, the classic ones whole seconds.
+        step = 1 if stamp.time_ns % NS else NS
+        return self._of(found, stamp.time_ns, step, priority)
+
+    def _of(self, found: re.Match[str], at: int, step_ns: int, priority: int | None) -> Entry:
+        text, program = found["text"], found["program"]
+        is_kernel = program == "kernel" and found["pid"] is None and (priority or 0) < 8
+        if is_kernel and (own := _KERNEL_TIME.match(text)) is not None:
+            text = text[own.end() :]
+            at = self._pairs.place(at, int(own[1]) * NS + fraction_ns(own[2]), step_ns)
+        if text.startswith("message repeated"):
+            repeated = _REPEATED.match(text)
+            text = repeated["text"] if repeated else text
+        level = 6 if priority is None else priority & 7
+        pid = int(found["pid"]) if found["pid"] else None
+        return Entry(at, text, is_kernel, level, found["host"], program, pid)
+
+    def kernel_claim(self) -> Claim | None:
+        # Of a year or a zone that is not sure nothing follows for other files.
+        return self._pairs.claim() if self.clock == ClockKind.WALL else None
+
+
+@dataclass(slots=True)
+class MonotonicLog(LogParser):
+    """journalctl -o short-monotonic: some milliseconds off the kernel log's clock."""
+
+    path: Path
+    offset_ns: int | None = None
+    times: LocalTimes = field(default_factory=LocalTimes)
+    _last: Entry | None = None
+
+    def entries(self, stream: BinaryIO) -> Iterator[Entry]:
+        for line in lines_of(stream):
+            found = kernel_log.MONOTONIC.match(line)
+            if found is not None:
+                at = int(found["seconds"]) * NS + fraction_ns(found["fraction"])
+                program, pid = found["program"], found["pid"]
+                is_kernel = program == "kernel" and pid is None
+                self._last = Entry(
+                    at, found["text"], is_kernel, 6, found["host"], program,
+                    int(pid) if pid else None,
+                )  # fmt: skip
+                yield self._last
+            elif (last := self._last) is not None and line.strip() and not line.startswith("-- "):
+                yield Entry(
+                    last.time_ns, line, last.is_kernel, last.level, last.host, last.program,
+                    last.pid, is_rest=True,
+                )  # fmt: skip
+
+    @property
+    def clock(self) -> ClockKind:
+        return ClockKind.KERNEL_LOG
+
+    def claim(self, last_ns: int) -> Claim | None:
+        if self.offset_ns is not None:
+            return Claim(self.offset_ns, Trust.TOLD, f"--offset {self.offset_ns / NS:.9g}")
+        how = "guessed: its last line was new when the file was written; --offset sets it"
+        return Claim(self.path.stat().st_mtime_ns - last_ns, Trust.NONE, how)
+
+    def notes(self) -> list[str]:
+        return ["its clock is taken for the kernel log's"]

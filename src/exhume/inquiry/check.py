@@ -1,0 +1,205 @@
+"""A node as it is now: the last hour of its recording where there is one, and a look at itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from exhume.detect.detectors import findings
+from exhume.diagnose.checks import kernel_risks, merged, poor_success, risks_now
+from exhume.diagnose.risks import risks_of
+from exhume.errors import ExhumeError, ParseError
+from exhume.host import Host
+from exhume.inquiry.observe import look_around, observe
+from exhume.model.case import Risk
+from exhume.model.check import CheckAnswer, NodeNow, UnitNow
+from exhume.model.container import Container
+from exhume.model.evidence import IrqLine
+from exhume.model.observation import Observation
+from exhume.model.window import Window
+from exhume.sources import interrupts
+from exhume.sources.containers import ContainerReader
+from exhume.sources.interfaces import interface_of
+from exhume.sources.interfaces import read as read_interfaces
+from exhume.sources.memcg_count import MemcgCount, MemcgCounter
+from exhume.sources.queues import queue_of
+from exhume.sources.units import Unit, UnitReader
+from exhume.store.recording import Recording
+
+SECOND_NS = 1_000_000_000
+FRESH_NS = 600 * SECOND_NS
+HOUR_NS = 3600 * SECOND_NS
+_MOST_READS = 500
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    now: NodeNow
+    looked: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def check(recording: Recording | None, host: Host) -> CheckAnswer:
+    """A fresh recording tells rates and lifetimes; a look adds what only systemd knows."""
+    wall_ns = host.clock.wall_ns()
+    recorded: tuple[Risk, ...] = ()
+    told: list[str] = []
+    node = host.hostname()
+    if recording is not None:
+        end_ns = newest(recording)
+        if end_ns is None or wall_ns - end_ns > FRESH_NS:
+            age = "is empty" if end_ns is None else f"ended {_ago(wall_ns - end_ns)} ago"
+            told.append(f"not the recording, which {age}")
+        else:
+            seen = last_hour(recording, end_ns)
+            recorded = recorded_risks(seen)
+            node = seen.node or node
+            told.append(f"the last {seen.recorded_seconds / 60:.0f} min recorded")
+    look = look_at(host)
+    risks = merged(recorded, risks_now(look.now))
+    return CheckAnswer(
+        wall_ns,
+        node,
+        look.now.kernel,
+        "risks" if risks else "unknown" if look.missing else "clean",
+        risks,
+        (*told, *look.looked),
+        look.missing,
+    )
+
+
+def newest(recording: Recording) -> int | None:
+    spans = recording.spans()
+    return max((span.window.end_ns for span in spans), default=None)
+
+
+def last_hour(recording: Recording, end_ns: int) -> Observation:
+    window = Window(end_ns - HOUR_NS, end_ns)
+    return look_around(recording, observe(recording, window), window)
+
+
+def recorded_risks(seen: Observation) -> tuple[Risk, ...]:
+    noticed = risks_of(seen, findings(seen))
+    return (*noticed, *poor_success(seen.lifecycles), *kernel_risks(seen.kernel))
+
+
+def look_at(host: Host) -> Look:
+    looked, missing = [], []
+    units, problem = _units(host)
+    if problem:
+        missing.append(problem)
+    elif units is not None:
+        looked.append(f"{len(units)} services of systemd")
+    containers, problem = _containers(host)
+    if problem:
+        missing.append(problem)
+    elif containers is not None:
+        looked.append(f"{len(containers)} containers")
+    count = _memcgs(host)
+    if count is not None and count.zombies is None:
+        missing.append(f"zombie cgroups were not counted: {count.note or 'the walk took too long'}")
+    elif count is not None:
+        looked.append("memory cgroups")
+    lines, cores, problem = _interrupts(host)
+    if problem:
+        missing.append(problem)
+    elif lines is not None:
+        looked.append("interrupts")
+    now = NodeNow(
+        kernel=host.kernel_release(),
+        uptime_seconds=host.clock.boottime_ns() / 1e9,
+        cores=cores,
+        units=units,
+        containers=containers,
+        zombies=None if count is None else count.zombies,
+        lines=lines,
+    )
+    return Look(now, tuple(looked), tuple(missing))
+
+
+def _units(host: Host) -> tuple[tuple[UnitNow, ...] | None, str]:
+    """Read until all that do anything have told all they have: a reading asks a few at a time."""
+    reader = UnitReader(host)
+    try:
+        found = reader.read()
+        for _ in range(_MOST_READS):
+            if found is None or reader.problem or not any(map(_is_untold, found)):
+                break
+            found = reader.read()
+    except (OSError, ParseError) as error:
+        return None, f"systemd was not understood: {error}"
+    finally:
+        reader.close()
+    if found is None:
+        return None, ""
+    return tuple(map(_unit_now, found)), reader.problem
+
+
+def _is_untold(unit: Unit) -> bool:
+    return unit.active_state not in (None, "inactive") and unit.result is None
+
+
+def _unit_now(unit: Unit) -> UnitNow:
+    return UnitNow(
+        unit.name, unit.active_state, unit.sub_state, unit.result, unit.restarts_total,
+        unit.unit_file_state,
+    )  # fmt: skip
+
+
+def _containers(host: Host) -> tuple[tuple[Container, ...] | None, str]:
+    reader = ContainerReader(host)
+    try:
+        return reader.read(), reader.problem
+    except (OSError, ExhumeError) as error:
+        return None, f"containers can't be listed: {error}"
+
+
+def _memcgs(host: Host) -> MemcgCount | None:
+    """Cgroups come and go: a count that moved meanwhile is taken again."""
+    count: MemcgCount | None = None
+    for _ in range(_TRIES):
+        try:
+            count = MemcgCounter(host).read()
+        except (OSError, ParseError) as error:
+            return MemcgCount(0, None, None, None, note=str(error))
+        if count is None or count.zombies is not None:
+            break
+    return count
+
+
+def _interrupts(host: Host) -> tuple[tuple[IrqLine, ...] | None, int, str]:
+    try:
+        found = interrupts.read(host)
+        if found is None:
+            return None, 0, ""
+        affinity = interrupts.read_affinity(host, found)
+        interfaces = read_interfaces(host) or ()
+    except (OSError, ParseError) as error:
+        return None, 0, f"interrupts can't be read: {error}"
+    seconds = max(1.0, host.clock.boottime_ns() / 1e9)
+    lines = []
+    for line, count in zip(found.lines, found.counts.sum(axis=1).tolist(), strict=True):
+        queue = queue_of(line.name)
+        if queue is None:
+            continue
+        cores = affinity.get(line.irq, ())
+        lines.append(
+            IrqLine(
+                irq=line.irq,
+                name=line.name,
+                device=interface_of(queue.device, interfaces) or queue.device,
+                queue=queue.queue,
+                direction=queue.direction,
+                core=cores[0] if len(cores) == 1 else None,
+                per_second=count / seconds,
+                most_per_second=float(np.nan),
+            )
+        )
+    return tuple(lines), len(found.cores), ""
+
+
+def _ago(ns: int) -> str:
+    minutes = ns / 60 / SECOND_NS
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"

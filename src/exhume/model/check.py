@@ -1,0 +1,51 @@
+"""What `exhume check` sees of a node as it is now, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from exhume.model.case import Risk
+from exhume.model.container import Container
+from exhume.model.evidence import IrqLine
+
+
+@dataclass(frozen=True, slots=True)
+class UnitNow:
+    """A service as systemd tells of it; None where it does not."""
+
+    name: str
+    active_state: str | None = None
+    sub_state: str | None = None
+    result: str | None = None
+    restarts_total: int | None = None
+    unit_file_state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNow:
+    """One look at a node, without a recording. None: not there, or not to be seen."""
+
+    kernel: str
+    uptime_seconds: float
+    cores: int
+    units: tuple[UnitNow, ...] | None
+    containers: tuple[Container, ...] | None
+    zombies: int | None
+    lines: tuple[IrqLine, ...] | None
+    """Interrupts, with their mean rate since boot."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAnswer:
+    """`exhume check`."""
+
+    wall_ns: int
+    node: str
+    kernel: str
+    status: Literal["clean", "risks", "unknown"]
+    risks: tuple[Risk, ...]
+    looked: tuple[str, ...]
+    """What was looked at."""
+    missing: tuple[str, ...]
+    """What should be there and could not be seen; with that, no risks is no clean node."""

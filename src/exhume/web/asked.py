@@ -1,0 +1,36 @@
+"""What an answer is made from: the recording, and what was asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.datastructures import QueryParams
+
+from exhume.model.answers import Filter
+from exhume.model.window import Window
+from exhume.store.recording import Recording
+from exhume.web import questions
+from exhume.web.diagnosis import Diagnoses
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    recording: Recording
+    data: Path
+    query: QueryParams
+    path: Mapping[str, str]
+    """The parts of the path that vary."""
+    now_ns: int
+    diagnoses: Diagnoses
+    made_of: str = ""
+    """Changes when the closed part of the recording in the window does; empty where it grows."""
+
+    @property
+    def window(self) -> Window:
+        return questions.window(self.query, self.recording.window())
+
+    @property
+    def filter(self) -> Filter:
+        return questions.sample_filter(self.query)

@@ -1,0 +1,27 @@
+"""Cases of a recording: what `exhume why` says of its symptoms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from exhume.model.jsonable import from_jsonable
+from exhume.model.window import Window
+from exhume.web import questions
+from exhume.web.asked import Asked
+from exhume.web.places import CaseEntry
+
+_LIMIT = questions.counted("limit", "How many to explain, the worst first.", 5, 10)
+CASES = (*questions.WINDOW, _LIMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    window: Window
+    cases: tuple[CaseEntry, ...]
+    """Of each kind of symptom one, the worst first; none where nobody was harmed."""
+
+
+def cases(asked: Asked) -> Cases:
+    limit = questions.number(asked.query, _LIMIT)
+    found = asked.diagnoses.of(asked.window, limit, asked.made_of)
+    return Cases(asked.window, tuple(from_jsonable(CaseEntry, one) for one in found))

@@ -1,0 +1,103 @@
+"""Cases are made in a process of their own: seconds of work must not delay a map or a flame graph.
+
+    python -m exhume.web.diagnosis DATA START_NS END_NS LIMIT SERVER_PID
+
+prints them as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+from exhume.errors import ExhumeError
+from exhume.inquiry.why import Question, why
+from exhume.model.case import Case
+from exhume.model.jsonable import Json, jsonable
+from exhume.model.window import Window
+from exhume.record.aside import die_with
+from exhume.store.heads import read_heads
+from exhume.store.recording import Recording
+from exhume.web.places import CaseEntry, place_of
+
+_SECONDS = 120.0
+_KEPT = 4
+
+
+class Diagnoses:
+    """One at a time, and the last few are kept."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, Window, int], list[Json]] = OrderedDict()
+        self.latest: list[Json] = []
+        """Those made last, for whoever must not wait."""
+
+    def of(self, window: Window, limit: int, made_of: str) -> list[Json]:
+        """`made_of` changes when the recording does."""
+        key = made_of, window, limit
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = self.latest = self._make(window, limit)
+            self._known.move_to_end(key)
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+            return self._known[key]
+
+    def _make(self, window: Window, limit: int) -> list[Json]:
+        numbers = map(str, (window.start_ns, window.end_ns, limit, os.getpid()))
+        command = [sys.executable, "-m", __name__, str(self._data), *numbers]
+        try:
+            ran = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
+            found: list[Json] = json.loads(ran.stdout)
+            return found
+        except subprocess.TimeoutExpired:
+            raise ExhumeError(
+                f"the diagnosis of {window.seconds / 3600:.1f} h took longer than {_SECONDS:g} s",
+                todo="ask for less in the terminal: exhume why --last 1h",
+            ) from None
+        except (subprocess.CalledProcessError, ValueError) as error:
+            said = getattr(error, "stderr", b"").decode("utf-8", "replace").strip()
+            raise ExhumeError(
+                f"the diagnosis failed: {said.rpartition(chr(10))[2][:300] or error}",
+                todo="the terminal says more: exhume why --last 1h",
+            ) from None
+
+
+def entries(recording: Recording, window: Window, limit: int) -> list[CaseEntry]:
+    """The worst symptom explained, then each other kind; none where nobody was harmed."""
+    first = why(recording, window, Question())
+    if first.symptom is None:
+        return []
+    others = (Question(event_ns=one.wall_ns) for one in first.symptoms[1:limit])
+    found = [_entry(first), *(_entry(why(recording, window, other)) for other in others)]
+    return list({entry.id: entry for entry in reversed(found)}.values())[::-1]
+
+
+def _entry(case: Case) -> CaseEntry:
+    assert case.symptom is not None
+    name = f"{case.symptom.kind}-{case.symptom.wall_ns // 1_000_000_000}"
+    return CaseEntry(name, case, tuple(place_of(one) for one in case.evidence))
+
+
+def main(data: str, start_ns: str, end_ns: str, limit: str, server_pid: str) -> int:
+    die_with(int(server_pid), signal.SIGKILL)
+    try:
+        recording = Recording.open(Path(data), heads=read_heads)
+        found = entries(recording, Window(int(start_ns), int(end_ns)), int(limit))
+    except ExhumeError as error:
+        print(error.what, file=sys.stderr)
+        return 1
+    json.dump(jsonable(found), sys.stdout, allow_nan=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

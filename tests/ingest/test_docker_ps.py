@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.cli.main import main
+from exhume.errors import ParseError
+from exhume.ingest import docker_ps, snapshots
+from exhume.ingest.docker_ps import DockerLooks
+from exhume.ingest.streams import Source
+from exhume.model.event import Event
+from tests.ingest import made
+from tests.ingest.test_snapshots import NS, START, mark
+
+AGENT = "amazon/amazon-ecs-agent:latest"
+HEADER = (
+    f"{'CONTAINER ID':<15}{'IMAGE':<33}{'COMMAND':<11}{'CREATED':<21}{'STATUS':<40}"
+    f"{'PORTS':<10}NAMES"
+)
+COMMAND = '"/agent…"'
+AT = START * NS
+
+
+def line(
+    identity: str, created: str, status: str, name: str = "ecs-agent", image: str = AGENT
+) -> str:
+    return f"{identity:<15}{image:<33}{COMMAND:<11}{created:<21}{status:<40}{'':<10}{name}"
+
+
+def table(*lines: str) -> bytes:
+    return "\n".join([HEADER, *lines, ""]).encode()
+
+
+def test_a_table_is_read_by_where_its_columns_stand() -> None:
+    text = table(
+        line("3f1d2c4b5a69", "12 seconds ago", "Up 3 seconds"),
+        line("0123456789ab", "About a minute ago", "Exited (137) 5 seconds ago", "job", "ray:2"),
+        line("aaaaaaaaaaaa", "3 weeks ago", "Up 3 weeks (Paused)", "old"),
+        line("bbbbbbbbbbbb", "2 hours ago", "Restarting (1) Less than a second ago", "loop"),
+        line("cccccccccccc", "5 minutes ago", "Created", "new"),
+    )
+    rows = docker_ps.parse(text, AT)
+    one = rows[0].container
+    assert (one.id, one.name, one.image, one.state) == (
+        "3f1d2c4b5a69",
+        "ecs-agent",
+        AGENT,
+        "running",
+    )
+    assert (one.created_wall_ns, rows[0].changed_ns) == (AT - 12 * NS, AT - 3 * NS)
+    assert (rows[1].container.state, rows[1].container.exit_code) == ("exited", 137)
+    assert rows[1].container.created_wall_ns == AT - 60 * NS
+    assert [row.container.state for row in rows[2:]] == ["paused", "restarting", "created"]
+    assert rows[3].changed_ns == AT
+
+
+def test_an_agent_removed_and_run_anew_is_another_id_each_time() -> None:
+    looks = DockerLooks()
+    events: list[Event] = []
+    for number in range(6):
+        identity = f"{number:012x}"
+        text = table(
+            line(identity, "4 seconds ago", "Up 3 seconds"),
+            line("ffffffffffff", "2 days ago", "Up 2 days", "ray"),
+        )
+        events += looks.look(text, AT + number * 10 * NS)[1]
+    starts = [event for event in events if event.kind == "container-start"]
+    assert [event.subject for event in starts] == ["ecs-agent"] * 6
+    assert [event.time_ns for event in starts] == [AT + (10 * n - 3) * NS for n in range(6)]
+    assert len({event.fields["id"] for event in starts}) == 6
+    gone = [event for event in events if event.kind == "container-exit"]
+    assert [(event.subject, event.text) for event in gone] == [("ecs-agent", "gone")] * 5
+    seen = [event.subject for event in events if event.kind == "container-seen"]
+    assert seen == ["ecs-agent", "ray"]
+
+
+def test_one_table_alone_tells_what_ended_in_the_last_hour() -> None:
+    text = table(
+        *(
+            line(f"{n:012x}", f"{10 * n + 8} seconds ago", f"Exited (1) {10 * n + 5} seconds ago")
+            for n in range(3)
+        )
+    )
+    _, events = DockerLooks().look(text, AT)
+    ends = [event for event in events if event.kind == "container-exit"]
+    assert [event.time_ns for event in ends] == [AT - 5 * NS, AT - 15 * NS, AT - 25 * NS]
+    assert [event.fields["exit_code"] for event in ends] == [1, 1, 1]
+    starts = [event for event in events if event.kind == "container-start"]
+    assert [event.time_ns for event in starts] == [AT - 8 * NS, AT - 18 * NS, AT - 28 * NS]
+
+
+def test_a_table_with_a_torn_row_is_refused() -> None:
+    with pytest.raises(ParseError):
+        docker_ps.parse(table("3f1d2c"), AT)
+    with pytest.raises(ParseError):
+        docker_ps.parse(b"CONTAINER ID   IMAGE\n", AT)
+
+
+@given(st.text(max_size=200))
+def test_no_row_is_too_odd(text: str) -> None:
+    with suppress(ParseError):
+        docker_ps.parse(f"{HEADER}\n{text}".encode(), AT)
+
+
+def test_the_loop_shows_in_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(
+        mark(10 * n)
+        + table(line(f"{n:012x}", "6 seconds ago", "Exited (1) 2 seconds ago")).decode()
+        for n in range(30)
+    )
+    path = made.write(tmp_path / "docker_ps.log", text)
+    assert [p.events[:1] for p in snapshots.read(Source.of(Path(path)), made.context(tmp_path))]
+    made.do_import(tmp_path / "out", path, node="gpu-7")
+    words = [
+        "units",
+        "--data",
+        str(tmp_path / "out"),
+        "--from",
+        str(START),
+        "--to",
+        str(START + 600),
+    ]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "ecs-agent" in out
+    assert "crash loop" in out

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from exhume.ingest.log_reader import log_name
+from tests.ingest import log_made, made
+from tests.ingest.log_made import NS, events, format_of, read
+from tests.ingest.made import do_import, write
+
+AT = 1_794_774_010
+"""2026-11-15 20:20:10 UTC"""
+UTC = "2026-11-15T20:20:10Z"
+LATE = "health check timed out after 7.8s"
+
+
+@pytest.mark.parametrize(
+    ("line", "victim", "level"),
+    [
+        (f"2026-11-15T20:20:10Z ERROR {LATE}", "app-health", 3),
+        (f"2026-11-15 20:20:10,000 WARNING probe.py:12 -- {LATE}", "app-health", 4),
+        (f"[2026-11-15 20:20:10,000 E 123 456] health.cc:1: {LATE}", "app-health", 3),
+        (f"(Prober pid=351, ip=10.0.0.1) 2026-11-15 20:20:10,000 {LATE}", "Prober", 6),
+        (f"\x1b[36m(raylet)\x1b[0m [2026-11-15 20:20:10,000 E 1 2] a.cc:1: {LATE}", "raylet", 3),
+        (f"2026/11/15 20:20:10 [error] 12#0: *1 {LATE}", "app-health", 3),
+        (f"2026/11/15 20:20:10 main.go:12: {LATE}", "app-health", 6),
+        (f"[Sun Nov 15 20:20:10.000000 2026] [core:error] [pid 1:tid 2] {LATE}", "app-health", 3),
+        (f"E1115 20:20:10.000000   12345 probe.go:123] {LATE}", "app-health", 3),
+        (f"1794774010.000 {LATE}", "app-health", 6),
+        (f"2026-11-15T20:20:10.000000000Z stderr F {LATE}", "app-health", 6),
+        (f"2026-11-15T20:20:10Z prober[77]: {LATE}", "prober", 6),
+        (f'time="2026-11-15T20:20:10Z" level=error msg="{LATE}"', "app-health", 3),
+        (json.dumps({"time": UTC, "msg": LATE, "level": "error"}), "app-health", 3),
+        (json.dumps({"ts": AT, "message": LATE, "logger": "prober"}), "prober", 6),
+        (json.dumps({"ts": AT * 1e3, "msg": "bad", "err": LATE}), "app-health", 6),
+        (json.dumps({"log": LATE + "\n", "stream": "stderr", "time": UTC}), "app-health", 6),
+    ],
+)
+def test_a_late_line_of_any_program_is_an_event_with_its_victim(
+    line: str, victim: str, level: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "app-health-20261115.log"
+    assert format_of(path, f"{line}\n") == "job log"
+    (event,) = events(read(path, f"{line}\n"))
+    assert event.time_ns == AT * NS
+    assert (event.kind, event.subject) == ("job-log", victim)
+    assert event.fields["victim"] == victim
+    assert event.fields["signature"] == "job.health_check"
+    # The line is written when it is over: it began that long before.
+    assert event.fields["late_seconds"] == 7.8
+    assert event.fields["level"] == level
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "zombies.csv,header\n1794774010,1,2\n1794774020,2,3\n",
+        "1794774010 1 2 3\n1794774020 2 3 4\n",
+        "epoch,count\n2026-11-15T20:20:10Z,5\n2026-11-15T20:20:20Z,6\n",
+        "A letter of 2026-11-15 20:20:10.\nIt has many lines.\n" + "And more of them.\n" * 20,
+        "20:15:18     CPU    %usr   %nice\n20:15:19     all   22.61    0.00\n",
+        "{}\n[]\nnull\n",
+        '{"a": 1, "b": {"time": "2026-11-15T20:20:10Z"}}\n',
+    ],
+)
+def test_tables_and_letters_are_no_logs(text: str, tmp_path: Path) -> None:
+    assert format_of(tmp_path / "x", text) != "job log"
+
+
+def test_a_traceback_happened_when_the_line_above_it_did(tmp_path: Path) -> None:
+    text = """Starting up, no time yet
+ray.exceptions.OwnerDiedError: early
+2026-11-15 20:20:08,000 INFO worker.py:1 -- fine
+2026-11-15 20:20:10,500 ERROR worker.py:409 -- Unhandled error
+Traceback (most recent call last):
+  File "train.py", line 12, in main
+    ray.get(refs)
+ray.exceptions.ObjectFetchTimedOutError: Failed to retrieve object 1df82a0f913a.
+ray.exceptions.ActorDiedError: The actor died unexpectedly
+"""
+    found = events(read(tmp_path / "driver.log", text))
+    assert [(e.time_ns / NS - AT, e.fields["signature"]) for e in found] == [
+        (-2, "ray.owner_died"),
+        (0.5, "ray.object_fetch_timeout"),
+        (0.5, "ray.actor_died"),
+    ]
+    assert found[1].fields["object"] == "1df82a0f913a"
+
+
+def test_a_crash_loop_of_thousands_of_lines_imports_quickly_and_counts_right(
+    tmp_path: Path,
+) -> None:
+    lines = []
+    for n in range(5_500):
+        at = n * 15_000 + 20 * 3_600_000_000 + 15 * 60_000_000
+        clock = f"{at // 3_600_000_000:02}:{at // 60_000_000 % 60:02}:{at // 1_000_000 % 60:02}"
+        lines.append(
+            f"2026-11-15T{clock}.{at % 1_000_000 // 1000:03}Z supervisor[1]: agentd.service: "
+            f"Main process {n + 180} exited, code=exited, status=1/FAILURE after 9ms; "
+            f"restart counter is at {n + 1}.\n"
+        )
+    path = tmp_path / "supervisor.log"
+    made.write(path, "".join(lines))
+    began = time.process_time()
+    pieces = read(path, "".join(lines))
+    assert time.process_time() - began < 2
+    starts = [event for event in events(pieces) if event.kind == "unit-start"]
+    fails = [event for event in events(pieces) if event.kind == "unit-failed"]
+    assert sum(event.count for event in starts) == sum(event.count for event in fails) == 5_500
+    assert len(starts) <= 84, "one a second"
+    assert {event.subject for event in starts} == {"agentd.service"}
+    assert fails[0].fields["lifetime_seconds"] == 0.009
+    (block,) = pieces[0].blocks
+    assert (block.field, block.instances) == ("unit.restarts", ("agentd.service",))
+    assert block.values[-1, 0] == 5_500
+
+
+def test_local_times_without_a_zone_go_where_the_other_files_are(tmp_path: Path) -> None:
+    capture = write(
+        tmp_path / "perf-node-1-20261115-202000-20s.data",
+        made.capture(20, start_ns=500 * NS, cores=1).file(),
+    )
+    lines = [f"2026-11-15 12:20:{s:02},000 INFO fine\n" for s in range(10)]
+    lines.append(f"2026-11-15 12:20:10,000 ERROR {LATE}\n")
+    log = write(tmp_path / "app.log", "".join(lines))
+    do_import(tmp_path / "out", capture, log)
+    found = [e for s in made.segments(tmp_path / "out") for e in s.events() if e.kind == "job-log"]
+    assert [event.time_ns // NS for event in found] == [AT]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("app-health.log", "app-health"),
+        ("supervisor.log.gz", "supervisor"),
+        ("syslog-20261116.xz", "syslog"),
+        ("app.2026-11-15.log.1", "app"),
+        ("driver_20261115-201517.txt", "driver"),
+        ("log", "log"),
+        (".log", ".log"),
+    ],
+)
+def test_a_logs_name_is_that_of_its_file_without_endings(name: str, expected: str) -> None:
+    assert log_name(Path(name)) == expected
+
+
+def test_what_stands_before_a_stamp_may_be_anybodys(tmp_path: Path) -> None:
+    line = "\x1b]0;evil\x07(" + "(" * 200 + f") 2026-11-15T20:20:10Z {LATE}\n"
+    found = log_made.format_of(tmp_path / "a.log", line * 3)
+    assert found in ("job log", "")

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.ingest.kernel_pairs import KernelHints, KernelPairs
+from exhume.ingest.piece import Trust
+
+NS = 1_000_000_000
+BOOT = 1_794_773_712 * NS + 345_678_901
+KERNEL_TIMES = st.lists(st.integers(10 * NS, 3600 * NS), min_size=1, max_size=60).map(sorted)
+
+
+@given(KERNEL_TIMES, st.data())
+def test_late_lines_are_placed_by_the_prompt_ones_near_them(
+    kernel: list[int], data: st.DataObject
+) -> None:
+    pairs = KernelPairs()
+    for at in kernel:
+        late = data.draw(st.integers(0, 20 * NS))
+        placed = pairs.place(BOOT + at + late, at, 0)
+        assert BOOT + at <= placed <= BOOT + at + late, "never before it was said, nor later"
+    claim = pairs.claim()
+    assert claim is not None
+    assert claim.offset_ns >= BOOT
+
+
+@given(KERNEL_TIMES)
+def test_whole_seconds_of_many_lines_tell_the_offset_better_than_to_a_second(
+    kernel: list[int],
+) -> None:
+    pairs = KernelPairs()
+    for at in kernel:
+        pairs.place((BOOT + at) // NS * NS, at, NS)
+    claim = pairs.claim()
+    assert claim is not None
+    assert abs(claim.offset_ns - BOOT) <= NS
+    spread = {(BOOT + at) % NS * 10 // NS for at in kernel}
+    if len(spread) == 10:
+        assert abs(claim.offset_ns - BOOT) <= NS // 5
+
+
+def test_a_reboot_in_the_middle_starts_anew() -> None:
+    pairs = KernelPairs()
+    pairs.place(BOOT + 500 * NS, 500 * NS, 0)
+    assert pairs.place(BOOT + 900 * NS, 3 * NS, 0) == BOOT + 900 * NS
+    claim = pairs.claim()
+    assert claim is not None
+    assert claim.offset_ns == BOOT + 897 * NS
+
+
+def test_the_kernel_itself_tells_wall_time_now_and_then() -> None:
+    hints = KernelHints()
+    assert hints.claim() is None
+    hints.look(2 * NS, "audit: type=2000 audit(1794773713.572:1): state=initialized")
+    assert hints.claim() is None, "so early the clock may not have been set"
+    hints.look(
+        4 * NS, "rtc_cmos 00:05: setting system clock to 2026-11-15T20:15:16 UTC (1794773716)"
+    )
+    claim = hints.claim()
+    assert claim is not None
+    assert (claim.offset_ns, claim.trust) == (1_794_773_712 * NS, Trust.HARDWARE_CLOCK)
+    for late in (5, 0, 7):
+        hints.look(100 * NS + late, "audit: type=1400 audit(1794773812.500:7): apparmor=x")
+    claim = hints.claim()
+    assert claim is not None
+    assert (claim.offset_ns, claim.trust) == (1_794_773_712_500_000_000, Trust.UPTIME)

@@ -1,0 +1,233 @@
+"""One kernel line in every form that logs have: the same event comes of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from exhume.ingest.piece import ClockKind, Trust
+from tests.ingest import log_made, made
+from tests.ingest.log_made import AT_NS, BEFORE, BOOT_NS, NS, PAUSED, RESTART, journal_fields
+from tests.ingest.made import by_name, do_import, write
+
+KERNEL = ClockKind.KERNEL_LOG
+WALL, LOCAL = ClockKind.WALL, ClockKind.OWN
+UPTIME_NS = AT_NS - BOOT_NS
+SECOND_NS = AT_NS // NS * NS
+MILLI_NS = AT_NS // 1_000_000 * 1_000_000
+
+
+def both(before: str, line: str) -> str:
+    return f"{before}{BEFORE}\n{line}{PAUSED}\n"
+
+
+FORMS = [
+    (both("[    1.000000] ", "[  298.261679] "), "kernel log", KERNEL, UPTIME_NS),
+    (both("[    1.000000][    T1] ", "[  298.261679][ T172] "), "kernel log", KERNEL, UPTIME_NS),
+    (both("<6>[    1.000000] ", "<3>[  298.261679] "), "kernel log", KERNEL, UPTIME_NS),
+    (
+        both("kern  :info  : [    1.000000] ", "kern  :err   : [  298.261679] "),
+        "kernel log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    (
+        both("[    1.000000 <    0.000000>] ", "[  298.261679 <  297.261679>] "),
+        "kernel log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    (
+        both("6,1,1000000,-;", " SUBSYSTEM=usb\n DEVICE=+usb:1-1\n3,2,298261679,-;"),
+        "kernel log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    (
+        both("[Sun Nov 15 20:15:13 2026] ", "[Sun Nov 15 20:20:10 2026] "),
+        "kernel log",
+        LOCAL,
+        SECOND_NS,
+    ),
+    (
+        both("2026-11-15T20:15:13,000000+00:00 ", "2026-11-15T20:20:10,261679+00:00 "),
+        "kernel log",
+        WALL,
+        AT_NS,
+    ),
+    (f"2026-11-15T12:20:10,261679-08:00 {PAUSED}\n", "kernel log", WALL, AT_NS),
+    (
+        "[Nov15 20:15] a\n[  +2.000000] b\n" + both("[Nov15 20:20] ", "[ +10.261679] "),
+        "kernel log",
+        LOCAL,
+        AT_NS,
+    ),
+    (
+        both("Nov 15 20:15:13 node-1 kernel: ", "Nov 15 20:20:10 node-1 kernel: "),
+        "system log",
+        LOCAL,
+        SECOND_NS,
+    ),
+    (f"Nov 15 20:20:10.261679 node-1 kernel: {PAUSED}\n", "system log", LOCAL, AT_NS),
+    (f"2026-11-15T20:20:10+0000 node-1 kernel: {PAUSED}\n", "system log", WALL, SECOND_NS),
+    (f"2026-11-15T20:20:10.261679+0000 node-1 kernel: {PAUSED}\n", "system log", WALL, AT_NS),
+    (f"2026-11-15T21:20:10.261679+01:00 node-1 kernel: {PAUSED}\n", "system log", WALL, AT_NS),
+    (f"Sun 2026-11-15 20:20:10 UTC node-1 kernel: {PAUSED}\n", "system log", WALL, SECOND_NS),
+    (f"1794774010.261679 node-1 kernel: {PAUSED}\n", "system log", WALL, AT_NS),
+    (
+        both("[    1.000000] node-1 kernel: ", "[  298.261679] node-1 kernel: "),
+        "system log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    (f"Nov 15 20:20:10 node-1 kernel: [  298.261679] {PAUSED}\n", "system log", LOCAL, None),
+    (f"<3>Nov 15 20:20:10 node-1 kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (f"<3>1 2026-11-15T20:20:10.261679Z node-1 kernel - - - {PAUSED}\n", "system log", WALL, AT_NS),
+    (
+        f'<3>1 2026-11-15T20:20:10.261Z node-1 kernel - - [a@1 b="c"] {PAUSED}\n',
+        "system log",
+        WALL,
+        MILLI_NS,
+    ),
+    (log_made.journal_json(journal_fields(PAUSED)), "journal", WALL, AT_NS),
+    (json.dumps(journal_fields(PAUSED), indent="\t") + "\n", "journal", WALL, AT_NS),
+    ("\x1e" + log_made.journal_json(journal_fields(PAUSED)), "journal", WALL, AT_NS),
+    (
+        log_made.journal_json({**journal_fields(PAUSED), "MESSAGE": list(PAUSED.encode())}),
+        "journal",
+        WALL,
+        AT_NS,
+    ),
+    (log_made.journal_export(journal_fields(PAUSED)).decode(), "journal export", WALL, AT_NS),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "clock", "time_ns"), FORMS)
+def test_every_form_of_kernel_log_gives_the_same_event(
+    text: str, name: str, clock: ClockKind, time_ns: int | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "anything-20261115.dat"
+    for data in (text, text.replace("\n", "\r\n") if name != "journal export" else text):
+        assert log_made.format_of(path, data) == name
+        pieces = log_made.read(path, data)
+        assert pieces[0].clock == clock
+        (event,) = [e for e in log_made.events(pieces) if "signature" in e.fields]
+        assert (event.kind, event.subject, event.text) == ("kernel-log", "eth0", PAUSED)
+        assert event.fields["since_napi_seconds"] == 6.596
+        assert event.fields["queue"] == 5
+        if time_ns is not None:
+            assert event.time_ns == time_ns
+        else:
+            assert SECOND_NS <= event.time_ns <= SECOND_NS + NS
+        if any(mark in text for mark in ("<3>", ":err", '"3"', "=3", "3,2,")):
+            assert event.fields["level"] == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<6>[    1.000000] {BEFORE}\n<11>[  298.261679] {PAUSED}\n",
+        f"kern  :info  : [    1.000000] {BEFORE}\nuser  :err   : [  298.261679] {PAUSED}\n",
+        f"6,1,1000000,-;{BEFORE}\n12,575,2709478260,-;{PAUSED}\n",
+        f"<11>Nov 15 20:20:10 node-1 kernel: {PAUSED}\nNov 15 20:20:11 node-1 a[1]: x\n",
+        f"Nov 15 20:20:10 node-1 kernel[77]: {PAUSED}\n",
+        f"Nov 15 20:20:10 node-1 logger: {PAUSED}\nNov 15 20:20:11 node-1 a[1]: x\n",
+        log_made.journal_json(journal_fields(PAUSED, SYSLOG_FACILITY="1")),
+        log_made.journal_json(journal_fields(PAUSED, kernel=False, SYSLOG_IDENTIFIER="kernel")),
+    ],
+)
+def test_what_user_space_says_is_no_kernel_line_where_the_form_tells(
+    text: str, tmp_path: Path
+) -> None:
+    pieces = log_made.read(tmp_path / "a.log", text)
+    assert not [event for event in log_made.events(pieces) if event.kind == "kernel-log"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Nov 15 20:20:10 node-1 systemd[1]: {RESTART}\n",
+        f"[  298.261679] node-1 systemd[1]: {RESTART}\n",
+        f"2026-11-15T20:20:10.261679+00:00 node-1 systemd[1]: {RESTART}\n",
+        f"<30>1 2026-11-15T20:20:10.261679Z node-1 systemd 1 - - {RESTART}\n",
+        log_made.journal_json(journal_fields(RESTART, kernel=False)),
+        log_made.journal_export(journal_fields(RESTART, kernel=False)).decode(),
+        f"2026-11-15T20:20:10.261679Z systemd[1]: {RESTART}\n",
+    ],
+)
+def test_a_supervisors_line_is_a_start_of_a_unit(text: str, tmp_path: Path) -> None:
+    (event,) = log_made.events(log_made.read(tmp_path / "a.log", text))
+    assert (event.kind, event.subject, event.count) == ("unit-start", "ecs.service", 1)
+    assert event.fields["restarts_total"] == 41
+
+
+def test_raw_dmesg_and_perf_on_its_default_clock_join_without_a_guess(tmp_path: Path) -> None:
+    capture = write(
+        tmp_path / "perf-node-1-20261115-202000-20s.data",
+        made.capture(2, start_ns=288 * NS).file(),
+    )
+    log = write(
+        tmp_path / "dmesg.txt", f"[    0.1] Linux version 5.4.0 (b)\n[  298.261679] {PAUSED}\n"
+    )
+    os.utime(log, (1, 1))
+    report = do_import(tmp_path / "out", capture, log)
+    assert [one.state for one in report.inputs] == ["imported"] * 2
+    assert len(report.recordings) == 1
+    assert "name" in by_name(report)["dmesg.txt"].clock
+    (event,) = [
+        event
+        for segment in made.segments(tmp_path / "out")
+        for event in segment.events()
+        if event.kind == "kernel-log"
+    ]
+    started = 1_794_774_000 * NS  # by the name of the file, for the first sample
+    assert event.time_ns == started + UPTIME_NS - 288 * NS
+
+
+def test_the_same_line_in_two_logs_happened_once(tmp_path: Path) -> None:
+    # rsyslog and the journal are a little late, as they are.
+    kernel_line = f"node-1 kernel: [  298.261679] {PAUSED}"
+    unit_line = journal_fields(RESTART, kernel=False)
+    journal = log_made.journal_json(journal_fields(PAUSED), unit_line)
+    files = [
+        write(tmp_path / "dmesg.txt", f"[  298.261679] {PAUSED}\n"),
+        write(tmp_path / "raw.gz", gzip.compress(f"<3>[  298.261679] {PAUSED}\n".encode())),
+        write(tmp_path / "kern.log", f"2026-11-15T20:20:10.9+00:00 {kernel_line}\n"),
+        write(tmp_path / "j.json", journal),
+        write(tmp_path / "syslog", f"2026-11-15T20:20:11+00:00 node-1 systemd[1]: {RESTART}\n"),
+    ]
+    do_import(tmp_path / "out", *files)
+    found = [e for segment in made.segments(tmp_path / "out") for e in segment.events()]
+    assert sorted(event.kind for event in found) == ["kernel-log", "unit-start"]
+
+
+def test_a_log_with_both_times_ties_the_kernels_clock_to_wall_time(tmp_path: Path) -> None:
+    lines = [
+        f"2026-11-15T20:20:{second:02}.{300_000 + 7 * second:06}+00:00 node-1 kernel: "
+        f"[  {288 + second}.{300_000 + second:06}] {BEFORE}\n"
+        for second in range(10, 40)
+    ]
+    *_, last = log_made.read(tmp_path / "kern.log", "".join(lines))
+    assert last.claim is not None
+    assert last.claim.trust == Trust.UPTIME
+    assert abs(last.claim.offset_ns - BOOT_NS) < 1_000_000
+
+
+def test_of_a_log_servers_log_one_machine_is_taken_and_the_others_are_told(tmp_path: Path) -> None:
+    lines = [f"2026-11-15T20:20:1{n}+00:00 node-{n % 3} kernel: {PAUSED}\n" for n in range(9)]
+    report = do_import(tmp_path / "out", write(tmp_path / "all.log", "".join(lines)))
+    assert [one.node for one in report.recordings] == ["node-0"]
+    (problem,) = by_name(report)["all.log"].problems
+    assert problem.startswith("6 lines are of other machines than node-0")
+    assert len([e for s in made.segments(tmp_path / "out") for e in s.events()]) == 3
+
+
+def test_a_short_host_name_and_a_whole_one_are_one_machine(tmp_path: Path) -> None:
+    capture = write(tmp_path / "a.data", made.capture(1, host="node-1.example.org").file())
+    log = write(tmp_path / "kern.log", f"2026-11-15T20:20:10+00:00 node-1 kernel: {PAUSED}\n")
+    report = do_import(tmp_path / "out", capture, log)
+    assert [one.node for one in report.recordings] == ["node-1.example.org"]

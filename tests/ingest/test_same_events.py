@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.ingest.same_events import SAME_NS, without_repeats
+from exhume.model.event import Event
+
+NS = 1_000_000_000
+
+
+def paused(time_ns: int, queue: int = 5, text: str = "paused") -> Event:
+    fields: dict[str, str | int | float] = {"signature": "ena.tx_paused", "queue": queue}
+    return Event(time_ns, "kernel-log", "eth0", text, fields=fields)
+
+
+def test_a_second_file_that_says_the_same_adds_nothing() -> None:
+    first, second = paused(10 * NS), paused(10 * NS + SAME_NS, text="another wording")
+    assert list(without_repeats([[first], [second]])) == [first]
+    later = paused(10 * NS + SAME_NS + 1)
+    assert list(without_repeats([[first], [later]])) == [first, later]
+
+
+def test_one_file_may_say_the_same_again_and_again() -> None:
+    group = [paused(10 * NS), paused(11 * NS)]
+    assert list(without_repeats([group])) == group
+
+
+def test_other_queues_other_texts_and_other_kinds_are_other_events() -> None:
+    others = [
+        paused(NS, queue=6),
+        Event(NS, "kernel-log", "", "something else"),
+        Event(NS, "job-log", "eth0", "paused"),
+        Event(NS, "exec", "eth0"),
+    ]
+    assert list(without_repeats([[paused(NS)], others])) == [paused(NS), *others]
+    twice = [[Event(NS, "exec", "a")], [Event(NS, "exec", "a")]]
+    assert len(list(without_repeats(twice))) == 2, "processes are no lines of a log"
+
+
+TIMES = st.lists(st.integers(0, 60 * NS), max_size=20)
+
+
+@given(TIMES, TIMES)
+def test_the_first_file_is_kept_whole_and_nothing_near_it_is_added(
+    a: list[int], b: list[int]
+) -> None:
+    found = list(without_repeats([[paused(t) for t in a], [paused(t) for t in b]]))
+    assert [event.time_ns for event in found[: len(a)]] == a
+    rest = [event.time_ns for event in found[len(a) :]]
+    assert rest == [t for t in b if all(abs(t - other) > SAME_NS for other in a)]

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from exhume.ingest.piece import Claim, Trust
+from exhume.ingest.snapshots_placing import chosen, is_floating
+
+NS = 1_000_000_000
+HOUR = 3600 * NS
+WRITTEN = Claim(0, Trust.FILE_TIME, "when it was written")
+UTC = Claim(0, Trust.FILE_NAME, "as UTC")
+EAST = Claim(-2 * HOUR, Trust.FILE_NAME, "as UTC+2")
+WEST = Claim(5 * HOUR, Trust.FILE_NAME, "as UTC-5")
+
+
+@dataclass(frozen=True)
+class Some:
+    span_ns: tuple[int, int] | None
+    guesses: tuple[Claim, ...] = ()
+    edge: str = ""
+    told_ns: tuple[int, int] | None = None
+
+
+def test_local_times_are_utc_unless_only_another_zone_fits() -> None:
+    one = Some((10 * HOUR, 11 * HOUR), (EAST, WEST))
+    assert chosen([one], UTC, [(10 * HOUR, 12 * HOUR)]) == UTC
+    assert chosen([one], UTC, [(8 * HOUR, 9 * HOUR)]) == EAST
+    assert chosen([one], UTC, [(15 * HOUR, 16 * HOUR)]) == WEST
+    assert chosen([one], UTC, [(50 * HOUR, 51 * HOUR)]) == UTC
+    assert chosen([one], UTC, []) == UTC
+
+
+def test_all_pieces_of_an_input_are_moved_together() -> None:
+    pieces = [Some((i * HOUR, (i + 1) * HOUR), (EAST, WEST)) for i in range(3)]
+    assert chosen([*pieces, Some(None)], UTC, [(-2 * HOUR, HOUR)]) == EAST
+
+
+def test_a_copy_is_put_at_the_end_that_its_name_says() -> None:
+    others = [(10 * HOUR, 11 * HOUR), (9 * HOUR, 10 * HOUR)]
+    start = chosen([Some((99 * HOUR, 99 * HOUR), edge="start")], WRITTEN, others)
+    assert 99 * HOUR + start.offset_ns == 9 * HOUR
+    end = chosen([Some((99 * HOUR, 99 * HOUR), edge="end")], WRITTEN, others)
+    assert 99 * HOUR + end.offset_ns == 11 * HOUR
+    assert "guessed" in start.how
+    assert "guessed" in end.how
+
+
+def test_a_copy_that_was_copied_again_much_later_goes_to_the_end_of_the_others() -> None:
+    others = [(10 * HOUR, 11 * HOUR)]
+    near = Some((11 * HOUR + NS, 11 * HOUR + NS))
+    assert chosen([near], WRITTEN, others) == WRITTEN
+    far = chosen([Some((500 * HOUR, 500 * HOUR))], WRITTEN, others)
+    assert 500 * HOUR + far.offset_ns == 11 * HOUR
+    assert "nothing tells" in far.how
+
+
+def test_what_knows_its_time_does_not_float() -> None:
+    assert not is_floating(Some((0, 1)), Claim(0, Trust.UPTIME, ""))
+    assert is_floating(Some((0, 1)), WRITTEN)
+    assert is_floating(Some((0, 1), guesses=(EAST,)), UTC)
+    assert is_floating(Some((0, 1), edge="end"), None)

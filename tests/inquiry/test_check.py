@@ -1,0 +1,109 @@
+"""A look at a node that is a directory, and at recordings of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exhume.inquiry.check import check, look_at
+from exhume.sources.units import Unit, UnitReader
+from exhume.store.recording import Recording
+from tests.cli.story import SECONDS, record
+from tests.sources.trees import Machine, Tree, cgroup_stat
+from tests.store.make import SECOND, T0
+
+STORY_END = T0 + SECONDS * SECOND
+
+
+def node(tmp_path: Path, kernel: str = "6.18.1", queues: int = 8) -> Tree:
+    tree = Tree(tmp_path / "node", Machine(cores=4, queues=queues)).build()
+    tree.write("proc/sys/kernel/osrelease", f"{kernel}\n")
+    tree.write("proc/sys/kernel/hostname", "node-1\n")
+    tree.clock.now_ns = STORY_END
+    return tree
+
+
+def test_a_node_without_systemd_and_recording_is_looked_at_and_clean(tmp_path: Path) -> None:
+    tree = node(tmp_path)
+    answer = check(None, tree.host)
+    assert answer.status == "clean"
+    assert (answer.node, answer.kernel) == ("node-1", "6.18.1")
+    assert answer.looked == ("memory cgroups", "interrupts")
+    assert answer.missing == ()
+
+
+def test_zombies_and_an_old_kernel_are_seen(tmp_path: Path) -> None:
+    tree = node(tmp_path, kernel="5.4.0")
+    tree.write("sys/fs/cgroup/cgroup.stat", cgroup_stat(2, 70_000))
+    answer = check(None, tree.host)
+    assert answer.status == "risks"
+    assert [one.kind for one in answer.risks] == ["zombie-cgroups", "zombie-walking-kernel"]
+    assert answer.risks[0].figures["zombies"] == 70_000
+
+
+def test_all_queues_of_a_card_on_one_core_are_seen(tmp_path: Path) -> None:
+    tree = node(tmp_path)
+    for number in range(8):
+        tree.write(f"proc/irq/{30 + number}/effective_affinity_list", "2\n")
+    (risk,) = check(None, tree.host).risks
+    assert (risk.kind, risk.subject, risk.figures["core"]) == ("interrupt-imbalance", "eth0", 2)
+
+
+def test_what_should_be_there_and_does_not_answer_is_not_clean(tmp_path: Path) -> None:
+    tree = node(tmp_path)
+    (tree.root / "run/systemd/system").mkdir(parents=True)
+    answer = check(None, tree.host)
+    assert answer.status == "unknown"
+    assert answer.missing[0].startswith("systemd does not answer over D-Bus")
+
+
+def test_broken_files_are_missing_and_no_crash(tmp_path: Path) -> None:
+    tree = node(tmp_path)
+    tree.write("proc/interrupts", "nonsense\n")
+    tree.write("sys/fs/cgroup/cgroup.stat", "nr_descendants many\n")
+    answer = check(None, tree.host)
+    assert answer.status == "unknown"
+    assert len(answer.missing) == 2
+
+
+def test_units_are_asked_until_all_have_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Unit("a.service", "", "loaded", "activating", "auto-restart", "exit-code", 5,
+                unit_file_state="enabled")  # fmt: skip
+    answers = iter([(Unit("a.service", "", "loaded", "activating", "auto-restart"),), (told,)])
+
+    def read(_: UnitReader) -> tuple[Unit, ...]:
+        return next(answers)
+
+    monkeypatch.setattr(UnitReader, "read", read)
+    look = look_at(node(tmp_path).host)
+    assert look.now.units is not None
+    assert look.now.units[0].restarts_total == 5
+    assert "1 services of systemd" in look.looked
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return Recording.open(Path(record(tmp_path_factory.mktemp("story"))))
+
+
+def test_a_fresh_recording_tells_what_loops_and_leaks(tmp_path: Path, story: Recording) -> None:
+    tree = node(tmp_path)
+    tree.clock.now_ns = STORY_END + 60 * SECOND
+    answer = check(story, tree.host)
+    assert answer.looked[0] == "the last 20 min recorded"
+    found = {one.kind: one for one in answer.risks}
+    assert found["crash-loop"].subject == "ecs.service"
+    assert found["zombie-cgroups"].figures["zombies"] == 60_114
+    assert found["interrupt-imbalance"].subject == "eth0"
+    assert "zombie-walking-kernel" in found
+
+
+def test_an_old_recording_is_not_the_node_as_it_is_now(tmp_path: Path, story: Recording) -> None:
+    tree = node(tmp_path)
+    tree.clock.now_ns = STORY_END + 11 * 60 * SECOND
+    answer = check(story, tree.host)
+    assert answer.looked[0] == "not the recording, which ended 11 min ago"
+    assert answer.status == "clean"

@@ -1,0 +1,195 @@
+"""From a recording and a question to a case, on recordings made by hand."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from exhume.cli.main import main
+from exhume.host import Host
+from exhume.inquiry.job_log import job_failures
+from exhume.inquiry.report import around, hot_functions, report_of
+from exhume.inquiry.why import Question, why
+from exhume.model.window import Window
+from exhume.store.recording import Recording
+from exhume.store.writer import write_segment
+from tests.cli.story import BURST_AT, SECONDS, record
+from tests.store.make import SECOND, T0, at, by_hand, jiffies
+
+ALL = Window(T0, T0 + SECONDS * SECOND)
+RESET_NS = T0 + (BURST_AT + 6) * SECOND
+JOB_NS = T0 + (BURST_AT + 9) * SECOND
+CALM = at(0, 180)
+HELD = at(120, 6)
+STACKS = (("app", "main"), ("app", "main", "k_sys_read", "k_walk"))
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return Recording.open(Path(record(tmp_path_factory.mktemp("story"))))
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two cores, half busy, in user mode."""
+    samples = [(0, step / 10, 0, 0) for step in range(1800)]
+    blocks = jiffies(180, {core: {"user": 50, "idle": 50} for core in range(2)})
+    root = tmp_path_factory.mktemp("calm")
+    write_segment(root, by_hand(samples, stacks=STACKS, blocks=blocks, seconds=180, hz=10))
+    return root
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, but for six seconds in one call."""
+    samples = [(0, step / 50, 0, int(6000 <= step < 6300)) for step in range(9000)]
+    blocks = jiffies(180, {core: {"user": 50, "idle": 50} for core in range(2)})
+    root = tmp_path_factory.mktemp("held")
+    write_segment(root, by_hand(samples, stacks=STACKS, blocks=blocks, seconds=180, hz=50))
+    return root
+
+
+def ask(root: Path, *words: str) -> list[str]:
+    start = ["--from", str(T0 // SECOND), "--to", str(T0 // SECOND + 180)]
+    return ["why", "--data", str(root), *(words if "--at" in words else [*start, *words])]
+
+
+def test_a_node_that_harms_nobody_is_healthy(
+    calm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = why(Recording.open(calm), CALM, Question())
+    assert (case.verdict.status, case.symptom, case.chain) == ("healthy", None, ())
+    assert case.verdict.root_cause is None
+    assert main(ask(calm)) == 0
+    assert capsys.readouterr().out.startswith("HEALTHY  nobody was harmed")
+
+
+def test_a_question_about_an_instant_is_the_symptom(
+    calm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = at(60, 5)
+    case = why(Recording.open(calm), CALM, Question(at=asked, core=1))
+    assert case.symptom is not None
+    assert (case.symptom.kind, case.symptom.source) == ("question", "the question")
+    assert (case.symptom.window, case.symptom.victim.core) == (asked, 1)
+    assert case.verdict.status == "unknown"
+    assert main(ask(calm, "--at", str(T0 // SECOND + 60), "--json")) == 2
+    assert json.loads(capsys.readouterr().out)["symptom"]["kind"] == "question"
+
+
+def test_harm_at_that_instant_is_what_the_question_is_about(story: Recording) -> None:
+    asked = Window(RESET_NS - SECOND // 2, RESET_NS + SECOND // 2)
+    case = why(story, ALL, Question(at=asked))
+    assert case.symptom is not None
+    assert case.symptom.kind == "network-reset"
+
+
+def test_without_a_question_the_worst_is_explained_and_an_event_can_be_chosen(
+    story: Recording,
+) -> None:
+    worst = why(story, ALL, Question()).symptom
+    assert worst is not None
+    assert worst.kind == "network-reset"
+    chosen = why(story, ALL, Question(event_ns=JOB_NS + 500)).symptom  # JSON rounds times
+    assert chosen is not None
+    assert (chosen.kind, chosen.victim.comm, chosen.wall_ns) == ("job-failure", "trainer", JOB_NS)
+
+
+def test_every_link_has_evidence_that_is_there(story: Recording, held: Path) -> None:
+    for case in (why(story, ALL, Question()), why(Recording.open(held), CALM, Question())):
+        known = {one.id for one in case.evidence}
+        assert case.chain
+        assert all(link.evidence and set(link.evidence) <= known for link in case.chain)
+
+
+def test_a_fix_is_judged_by_the_same_harm_before_and_after(story: Recording) -> None:
+    after = why(story, ALL, Question(fix_ns=RESET_NS + 60 * SECOND)).since_fix
+    assert after is not None
+    assert (after.before, after.after) == (1, 0)  # a line that came twice at once is one
+    assert after.before_seconds + after.after_seconds == pytest.approx(SECONDS, rel=0.01)
+    assert after.status == "too-early"
+    before = why(story, ALL, Question(fix_ns=T0 + 60 * SECOND)).since_fix
+    assert before is not None
+    assert (before.before, before.after, before.status) == (0, 1, "unknown")
+    assert why(story, ALL, Question()).since_fix is None
+
+
+def test_a_jobs_own_log_leads_to_the_instant(calm: Path, tmp_path: Path) -> None:
+    when = T0 + 100 * SECOND
+    stamp = datetime.fromtimestamp(when // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    log = tmp_path / "job.log"
+    log.write_text(f"{stamp} INFO step 7\n{stamp} ERROR health check timed out after 4.0s\n")
+    case = why(Recording.open(calm), CALM, Question(job=job_failures(log, Host())))
+    assert case.symptom is not None
+    assert (case.symptom.source, case.symptom.wall_ns) == ("job log", when)
+    assert case.symptom.window.seconds == pytest.approx(4.0)
+    assert main(ask(calm, "--job-log", str(log), "--json")) == 2
+
+
+def test_a_log_that_tells_of_nothing_is_an_error(
+    calm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("2026-01-01T00:00:00Z INFO all is well\n")
+    assert main(ask(calm, "--job-log", str(log))) == 65
+    assert "tells of a failure that is known" in capsys.readouterr().err
+
+
+def test_a_thread_held_in_one_call_is_a_symptom_with_its_window(held: Path) -> None:
+    case = why(Recording.open(held), CALM, Question())
+    assert case.symptom is not None
+    assert (case.symptom.kind, case.symptom.victim.comm) == ("held-thread", "app")
+    assert case.symptom.window == HELD
+
+
+def test_the_same_recording_gives_the_same_answer(story: Recording) -> None:
+    again = Recording.open(story.root)
+    assert why(story, ALL, Question()) == why(again, ALL, Question())
+
+
+def test_a_report_has_the_cores_and_the_stacks_of_the_symptom(held: Path) -> None:
+    recording = Recording.open(held)
+    case = why(recording, CALM, Question())
+    report = report_of(recording, case)
+    assert report.flame is not None
+    assert report.flame.samples == 300
+    assert {"k_sys_read", "k_walk"} <= {frame.name for frame in report.flame.frames}
+    assert report.cores is not None
+    assert report.cores.window == at(120 - 30, 6 + 60)
+    assert (report.flame_core, report.zombies) == (0, None)
+    assert set(report.hot) == set(hot_functions(case, report.flame))
+
+
+def test_a_report_of_a_healthy_node_shows_the_whole_window(calm: Path) -> None:
+    recording = Recording.open(calm)
+    report = report_of(recording, why(recording, CALM, Question()))
+    assert report.cores is not None
+    assert report.cores.window == CALM
+    assert (report.flame, report.hot) == (None, ())
+
+
+def test_the_stretch_around_a_symptom_stays_in_what_was_looked_at(held: Path) -> None:
+    symptom = why(Recording.open(held), CALM, Question()).symptom
+    assert symptom is not None
+    assert around(symptom, at(110.5, 12)) == at(110, 13)
+
+
+@pytest.mark.parametrize(("form", "begins"), [("--html", "<!doctype html>"), ("--markdown", "# ")])
+def test_a_report_is_written_to_a_file(
+    held: Path, tmp_path: Path, form: str, begins: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "report"
+    code = main(ask(held, form, "-o", str(file)))
+    assert code in (1, 2)
+    assert file.read_text().startswith(begins)
+    assert capsys.readouterr().out == ""
+    assert main(ask(held, form)) == code
+    assert capsys.readouterr().out == file.read_text()
+
+
+@pytest.mark.parametrize("words", [["-o", "x"], ["--json", "--html"]])
+def test_forms_that_do_not_go_together_are_usage_errors(held: Path, words: list[str]) -> None:
+    assert main(ask(held, *words)) == 64

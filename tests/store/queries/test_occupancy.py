@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from exhume.store.queries.occupancy import occupancy
+from tests.store.make import at
+from tests.store.queries.test_holds import APP, OTHER, READ, USER, recorded, stay
+
+
+def test_shares_are_of_the_window_and_the_largest_comes_first() -> None:
+    found = occupancy(recorded(stay(0, 3, READ, APP) + stay(3, 1, USER, OTHER)), 1, at(0, 5))
+    assert [one.comm for one in found.occupants] == ["app", "other"]
+    assert [one.share_of_window for one in found.occupants] == pytest.approx([0.6, 0.2])
+    assert [one.user_share for one in found.occupants] == [0.0, 1.0]
+    assert found.samples == 400
+
+
+def test_the_longest_run_is_the_one_that_nobody_broke() -> None:
+    samples = stay(0, 1) + stay(1, 0.5, USER, OTHER) + stay(1.5, 2) + stay(3.5, 0.1, USER, OTHER)
+    found = occupancy(recorded(samples), 1, at(0, 5))
+    runs = {one.comm: one.longest_run for one in found.occupants}
+    assert runs == {"app": at(1.5, 2), "other": at(1, 0.5)}
+
+
+def test_frames_are_shares_of_its_own_samples() -> None:
+    (app,) = occupancy(recorded(stay(0, 3, READ) + stay(3, 1, USER)), 1, at(0, 4)).occupants
+    assert app.frames["k_walk"] == pytest.approx(0.75)
+    assert app.frames["main"] == 1.0
+    assert (app.pid, app.cgroup, app.samples, app.core_ns) == (10, "/a", 400, 4_000_000_000)
+
+
+def test_only_the_window_and_the_core_count() -> None:
+    recording = recorded(stay(0, 4) + stay(0, 4, USER, OTHER, core=0))
+    found = occupancy(recording, 1, at(3, 2))
+    assert [(one.comm, one.share_of_window) for one in found.occupants] == [("app", 0.5)]
+    assert occupancy(recording, 2, at(0, 5)).occupants == ()

@@ -1,0 +1,293 @@
+"""What a person does on the page, on twenty minutes of the story."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from exhume.model.event import Event
+from exhume.model.segment import SegmentData
+from exhume.store.writer import write_segment
+from tests.cli.story import BURST_AT, START_WALL, segments
+from tests.store.make import SECOND, by_hand
+from tests.ui.browser import Scheme, Watched, opened, served
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+ESCAPES = "\x1b]0;pwned\x07\u202egnp"
+BURST = START_WALL + BURST_AT
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("story")
+    for index, part in enumerate(segments({"unit": "ecs.service"})):
+        write_segment(root, sampled(part, index * 600))
+    return root
+
+
+def sampled(part: SegmentData, first: int) -> SegmentData:
+    """The story has counters and events; here is who was on the cores."""
+    stacks = (
+        ("trainer", "main", "matmul"),
+        ("kubelet", "main", "k_seq_read", "k_mem_cgroup_nr_lru_pages"),
+        (HOSTILE, ESCAPES, "k_read"),
+    )
+    threads = (
+        (50, 50, "trainer", "/a"),
+        (60, 60, "kubelet", "/system.slice/kubelet.service"),
+        (70, 70, HOSTILE, f"/{HOSTILE}"),
+    )
+    rng = np.random.default_rng(first)
+    samples = [
+        (int(core), float(at), 0, 0)
+        for core in range(4)
+        for at in np.sort(rng.uniform(0, 600, 900))
+        if not (core == 3 and BURST_AT <= first + at < BURST_AT + 6)
+    ]
+    samples += [(2, float(at), 2, 2) for at in np.arange(0.4, 600, 2.0)]
+    if first <= BURST_AT < first + 600:
+        samples += [(3, BURST_AT - first + n / 97, 1, 1) for n in range(6 * 97)]
+    made = by_hand(samples, stacks=stacks, threads=threads, seconds=600, hz=97.0,
+                   start_ns=part.start_ns)  # fmt: skip
+    hostile = Event(part.start_ns + 30 * SECOND, "job-log", HOSTILE, ESCAPES,
+                    fields={"signature": "ray.actor_died", "class": "job"})  # fmt: skip
+    return replace(
+        part,
+        samples=made.samples,
+        tree=made.tree,
+        threads=made.threads,
+        stretches=made.stretches,
+        events=tuple(sorted((*part.events, hostile), key=lambda event: event.time_ns)),
+    )
+
+
+@pytest.fixture(scope="module")
+def address(data: Path, browser: Browser) -> Iterator[str]:
+    with served(data) as found:
+        yield found
+
+
+@pytest.fixture
+def tab(browser: Browser, address: str) -> Iterator[Watched]:
+    with opened(browser, address) as watched:
+        yield watched
+
+
+def selection(page: Page) -> str:
+    return page.locator(".selection-bar b").first.inner_text()
+
+
+def test_brushing_the_burst_names_the_core_and_the_function(tab: Watched) -> None:
+    tab.go(f"?axis={BURST - 60}-{BURST + 60}")
+    page = tab.page
+    x, y, width, height = tab.box("map")
+    gutter, right = 104, 14
+    scale = (width - gutter - right) / 120
+    at = x + gutter + 60 * scale
+    tab.drag((at + 1, y + height / 2), (at + 5.5 * scale, y + height / 2))
+    page.get_by_role("button", name=re.compile("core 3 was at 100 %")).click()
+    expect(page.locator(".chip")).to_have_text(re.compile("core 3"))
+    expect(page.locator("canvas.flame")).to_be_visible()
+    page.get_by_label("Search frames").fill("mem_cgroup_nr_lru_pages")
+    expect(page.locator(".flame-bar .tag")).to_have_text(re.compile(r"(9\d|100) % in 1 frame"))
+    page.get_by_role("tab", name="Who ran").click()
+    expect(page.locator("table.who tbody tr").first).to_contain_text("kubelet")
+    page.get_by_role("tab", name="Frames").click()
+    expect(page.locator("tbody tr").first).to_contain_text(re.compile("seq_read|main|mem_cgroup"))
+
+
+def test_the_address_reproduces_the_view(browser: Browser, tab: Watched) -> None:
+    tab.go()
+    page = tab.page
+    page.mouse.move(*middle_of_map(tab))
+    page.mouse.wheel(0, -400)
+    x, y, width, height = tab.box("map")
+    tab.drag((x + width * 0.4, y + height / 2), (x + width * 0.6, y + height / 2))
+    page.get_by_role("tab", name="Diff").click()
+    page.locator(".segmented label", has_text="system").first.click()
+    page.locator(".segmented label", has_text="by heat").click()
+    page.get_by_role("button", name="+ filter").click()
+    page.get_by_label("Search filters").fill("comm:kubelet")
+    page.get_by_label("Search filters").press("Enter")
+    expect(page.locator(".chip")).to_have_text(re.compile("comm kubelet"))
+    expect(page).to_have_url(re.compile("comm=kubelet"))
+    shown, where = selection(page), page.url
+    with opened(browser, where) as again:
+        again.go()
+        expect(again.page.locator(".selection-bar b").first).to_have_text(shown)
+        expect(again.page.get_by_role("tab", name="Diff")).to_have_attribute(
+            "aria-selected", "true"
+        )
+        expect(again.page.locator(".chip")).to_have_text(re.compile("comm kubelet"))
+        expect(again.page.locator(".segmented label.on")).to_have_text(
+            [re.compile("system"), re.compile("by heat")]
+        )
+        again.page.wait_for_timeout(300)
+        assert again.page.url == where
+
+
+def middle_of_map(tab: Watched) -> tuple[float, float]:
+    x, y, width, height = tab.box("map")
+    return x + width / 2, y + height / 2
+
+
+def test_a_hostile_name_is_text_in_every_tab(tab: Watched) -> None:
+    tab.go(f"?pick={BURST - 5}-{BURST + 5}")
+    page = tab.page
+    for name in ("Flame", "Who ran", "Diff", "Frames", "Events", "Samples", "Sub-second"):
+        page.get_by_role("tab", name=name, exact=True).click()
+        expect(page.locator("#panel .loading")).to_have_count(0)
+    page.get_by_role("tab", name="Who ran").click()
+    expect(page.locator("table.who")).to_contain_text(HOSTILE)
+    page.get_by_role("tab", name="Samples").click()
+    expect(page.locator("#panel table")).to_contain_text("\\x1b]0;pwned\\x07\\u202egnp")
+    page.get_by_role("button", name="+ filter").click()
+    expect(page.locator(".drop")).to_contain_text(HOSTILE)
+    tab.go(f"?pick={START_WALL + 20}-{START_WALL + 40}&tab=events&comm={HOSTILE}")
+    expect(page.locator("#panel table")).to_contain_text(HOSTILE)
+    assert page.locator("img").count() == 0
+    assert "\x1b" not in page.locator("body").inner_text()
+
+
+def test_zooming_and_panning_move_everything_on_one_axis(tab: Watched) -> None:
+    tab.go()
+    page = tab.page
+    before = page.locator(".controls .what").inner_text()
+    page.mouse.move(*middle_of_map(tab))
+    for _ in range(12):
+        page.mouse.wheel(0, -300)
+    expect(page.locator(".controls .what")).not_to_have_text(before)
+    for _ in range(60):
+        page.mouse.wheel(0, -600)
+    expect(page.locator(".controls .what")).to_contain_text("10 ms")
+    page.keyboard.press("Home")
+    expect(page.locator(".controls .what")).to_have_text(before)
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".controls .what")).not_to_have_text(before)
+    page.keyboard.press("s")
+    expect(page.locator(".selection-bar")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".selection.none")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Help")).to_have_count(0)
+
+
+def test_a_frame_can_be_hidden_kept_and_turned_around(tab: Watched) -> None:
+    tab.go(f"?pick={BURST}-{BURST + 6}&core=3&zoom=kubelet")
+    page = tab.page
+    expect(page.locator(".flame-said b")).to_have_text("kubelet")
+    page.get_by_role("button", name="hide").click()
+    expect(page.locator(".chips .chip")).to_have_text(re.compile("without kubelet"))
+    expect(page.locator(".flame-said, .empty")).not_to_contain_text("kubelet")
+    page.locator(".chips .chip").click()
+    page.get_by_label("root at the bottom").check()
+    page.get_by_label("collapse recursion").check()
+    page.get_by_role("button", name="callers").click()
+    expect(page.locator(".chips .chip")).to_have_text(re.compile("callers of kubelet"))
+    expect(page).to_have_url(re.compile("upside=flame"))
+
+
+def test_the_sub_second_map_is_brushed_to_part_of_a_second(tab: Watched) -> None:
+    tab.go(f"?pick={BURST}-{BURST + 6}&tab=sub-second")
+    page = tab.page
+    canvas = page.locator("canvas.heat")
+    box = canvas.bounding_box()
+    assert box is not None
+    before = selection(page)
+    column = min(26, (box["width"] - 62) // 60)
+    x = box["x"] + 62 + 30 * column + column / 2
+    tab.drag((x, box["y"] + 200), (x, box["y"] + 100))
+    expect(page.locator(".selection-bar b").first).not_to_have_text(before)
+    expect(page.locator(".selection-bar .faint").first).to_have_text(re.compile(r"ms|1 s"))
+
+
+def test_zombies_units_and_the_recorder_have_pages(tab: Watched) -> None:
+    tab.go()
+    page = tab.page
+    page.get_by_role("button", name="Zombies", exact=True).click()
+    expect(page.locator(".view")).to_contain_text("60 114")
+    expect(page.locator(".view")).to_contain_text("/system.slice/ecs.service")
+    page.get_by_role("button", name="Units").click()
+    expect(page.locator(".view tbody tr").first).to_contain_text("crash loop")
+    page.get_by_role("button", name="Recorder").click()
+    expect(page.locator(".view")).to_contain_text("node-1")
+
+
+def test_a_case_leads_to_its_evidence(tab: Watched) -> None:
+    tab.go()
+    page = tab.page
+    page.locator(".cases li button").first.click()
+    expect(page.locator("article.case h2")).to_be_visible()
+    expect(page.locator("article.case .chain li").first).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download as JSON").click()
+    assert saved.value.suggested_filename.endswith(".json")
+    expect(page).to_have_url(re.compile("view=case"))
+    page.locator(".evidence .link").first.click()
+    expect(page.locator(".selection-bar, .view").first).to_be_visible()
+    expect(page.locator("article.case")).to_have_count(0)
+
+
+def test_the_selection_is_exported_as_a_file(tab: Watched) -> None:
+    tab.go(f"?pick={BURST}-{BURST + 6}&core=3")
+    page = tab.page
+    page.get_by_role("button", name="export").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="folded").click()
+    text = Path(saved.value.path()).read_text()
+    assert "kubelet;main;k_seq_read" in text
+    assert "trainer" not in text
+
+
+def test_a_server_with_a_token_is_opened_with_it(browser: Browser, data: Path) -> None:
+    with served(data, token="s3cret") as address:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_label("Token").fill("s3cret")
+        page.get_by_role("button", name="Open").click()
+        expect(page.locator('canvas[data-lane="map"]')).to_be_visible()
+        assert "s3cret" not in page.url
+        context.close()
+
+
+def test_lanes_are_chosen_from_what_was_recorded(tab: Watched) -> None:
+    tab.go()
+    page = tab.page
+    page.get_by_role("button", name="+ lane").click()
+    page.get_by_label("Search fields").fill("squeezed")
+    page.locator(".drop li button").first.click()
+    expect(page.locator('[data-lane="softnet.squeezed"]')).to_be_visible()
+    page.get_by_label("Remove the lane softnet.squeezed").click()
+    expect(page.locator('[data-lane="softnet.squeezed"]')).to_have_count(0)
+
+
+def test_dark_and_light_are_drawn_differently(browser: Browser, address: str) -> None:
+    drawn = {}
+    schemes: tuple[Scheme, ...] = ("light", "dark")
+    for scheme in schemes:
+        with opened(browser, address, color_scheme=scheme) as tab:
+            with tab.page.expect_response(re.compile("/api/cores")):
+                tab.go()
+            tab.page.wait_for_timeout(400)
+            drawn[scheme] = tab.pixels('canvas[data-lane="map"]')
+    assert drawn["light"] != drawn["dark"]
+
+
+def test_no_recording_says_what_to_do(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with served(tmp_path / "empty") as address:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(address)
+        expect(page.get_by_role("alert")).to_contain_text("exhume up")
+        context.close()

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exhume.errors import ExhumeError
+from exhume.model.jsonable import from_jsonable
+from exhume.model.window import Window
+from exhume.store.recording import Recording
+from exhume.web.diagnosis import Diagnoses, entries
+from exhume.web.places import CaseEntry
+from tests.cli.story import record
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("story")
+    record(root)
+    return root
+
+
+def test_another_process_finds_the_same_cases_and_finds_them_once(story: Path) -> None:
+    recording = Recording.open(story)
+    window = recording.window()
+    here = entries(recording, window, 2)
+    diagnoses = Diagnoses(story)
+    found = diagnoses.of(window, 2, "x")
+    assert [from_jsonable(CaseEntry, one).id for one in found] == [one.id for one in here]
+    assert here[0].case.symptom is not None
+    assert {place.evidence for place in here[0].places} == {e.id for e in here[0].case.evidence}
+    assert diagnoses.of(window, 2, "x") is found
+    assert diagnoses.of(window, 2, "y") is not found
+
+
+def test_a_diagnosis_that_fails_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ExhumeError, match=r"the diagnosis failed: .*no recording"):
+        Diagnoses(tmp_path).of(Window(0, 10**9), 1, "")

@@ -1,0 +1,140 @@
+// Times are epoch seconds everywhere; here they become words and axis ticks.
+
+export interface Span {
+  start: number
+  end: number
+}
+
+export const length = (span: Span): number => span.end - span.start
+
+export const middle = (span: Span): number => (span.start + span.end) / 2
+
+export const contains = (outer: Span, inner: Span): boolean =>
+  outer.start <= inner.start && inner.end <= outer.end
+
+/** Shifted, and shortened where it is longer, so that it lies within. */
+export function within(span: Span, limits: Span): Span {
+  const wide = Math.min(length(span), length(limits))
+  const start = Math.min(Math.max(span.start, limits.start), limits.end - wide)
+  return { start, end: start + wide }
+}
+
+/** By a factor, around a fixed instant, never shorter than `least` seconds. */
+export function zoomed(span: Span, at: number, factor: number, least: number): Span {
+  const wide = Math.max(least, length(span) * factor)
+  const share = (at - span.start) / length(span)
+  const start = at - share * wide
+  return { start, end: start + wide }
+}
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+interface Parts {
+  year: number
+  month: number
+  day: number
+  hour: number
+  minute: number
+  second: number
+}
+
+function parts(time: number, utc: boolean): Parts {
+  const date = new Date(time * 1000)
+  return utc
+    ? {
+        year: date.getUTCFullYear(),
+        month: date.getUTCMonth() + 1,
+        day: date.getUTCDate(),
+        hour: date.getUTCHours(),
+        minute: date.getUTCMinutes(),
+        second: date.getUTCSeconds(),
+      }
+    : {
+        year: date.getFullYear(),
+        month: date.getMonth() + 1,
+        day: date.getDate(),
+        hour: date.getHours(),
+        minute: date.getMinutes(),
+        second: date.getSeconds(),
+      }
+}
+
+/** `03:14:07`, with as many decimals as asked for. */
+export function clock(time: number, utc: boolean, decimals = 0): string {
+  const scale = 10 ** decimals
+  const rounded = Math.round(time * scale) / scale
+  const whole = Math.floor(rounded + 1e-9)
+  const p = parts(whole, utc)
+  const fraction = decimals ? '.' + String(Math.round((rounded - whole) * scale)).padStart(decimals, '0') : ''
+  return `${two(p.hour)}:${two(p.minute)}:${two(p.second)}${fraction}`
+}
+
+export function day(time: number, utc: boolean): string {
+  const p = parts(time, utc)
+  return `${p.year}-${two(p.month)}-${two(p.day)}`
+}
+
+export const moment = (time: number, utc: boolean, decimals = 0): string =>
+  `${day(time, utc)} ${clock(time, utc, decimals)}`
+
+/** `03:14:02.1 – 03:14:07.4`, the date where it says more. */
+export function range(span: Span, utc: boolean): string {
+  const decimals = decimalsFor(length(span) / 10)
+  const same = day(span.start, utc) === day(span.end, utc)
+  const end = same ? clock(span.end, utc, decimals) : moment(span.end, utc, decimals)
+  return `${moment(span.start, utc, decimals)} – ${end}`
+}
+
+export function decimalsFor(step: number): number {
+  if (step >= 1) return 0
+  return Math.min(4, Math.ceil(-Math.log10(step) - 1e-9))
+}
+
+/** `250 ms`, `6 s`, `1 m 30 s`, `12 h`. */
+export function duration(seconds: number): string {
+  const short = (value: number, unit: string): string => `${Number(value.toPrecision(3))} ${unit}`
+  if (seconds < 0) return '−' + duration(-seconds)
+  if (seconds === 0) return '0 s'
+  if (seconds < 1e-3) return short(seconds * 1e6, 'µs')
+  if (seconds < 1) return short(seconds * 1e3, 'ms')
+  if (seconds < 60) return short(seconds, 's')
+  const units: [number, string][] = [[86400, 'd'], [3600, 'h'], [60, 'm'], [1, 's']]
+  const whole = Math.round(seconds)
+  for (let index = 0; index < units.length - 1; index++) {
+    const [big, name] = units[index]!
+    const [small, part] = units[index + 1]!
+    if (whole >= big) {
+      const rest = Math.floor((whole % big) / small)
+      return `${Math.floor(whole / big)} ${name}${rest ? ` ${rest} ${part}` : ''}`
+    }
+  }
+  return short(seconds, 's')
+}
+
+const STEPS = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900,
+  1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
+]
+
+export interface Tick {
+  time: number
+  label: string
+  /** The first of a day: its label is the date. */
+  isDay: boolean
+}
+
+/** At round times, so many that their labels have `apart` seconds each. */
+export function ticks(span: Span, apart: number, utc: boolean): Tick[] {
+  const step = STEPS.find((one) => one >= apart) ?? STEPS[STEPS.length - 1]!
+  // Round in the zone that is shown: midnight is not a multiple of six hours everywhere.
+  const shift = utc ? 0 : -new Date(span.start * 1000).getTimezoneOffset() * 60
+  const first = Math.ceil((span.start + shift) / step - 1e-9)
+  const found: Tick[] = []
+  for (let index = first; index * step - shift <= span.end && found.length < 200; index++) {
+    const time = index * step - shift
+    const isDay = step >= 1 && clock(time, utc) === '00:00:00'
+    const text = clock(time, utc, decimalsFor(step))
+    found.push({ time, isDay, label: isDay ? day(time, utc) : step >= 60 ? text.slice(0, 5) : text })
+  }
+  return found
+}

@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks'
+import { useAnswer } from '../client'
+import { hue } from '../colours'
+import { axis, info, lanes, order, ORDERS, show, SHOWS, utc } from '../state'
+import { duration, length, range } from '../time'
+
+const WORDS: Record<string, string> = { busy: 'all', irq: 'irq', softirq: 'softirq' }
+
+/** Above the map: what it shows, in which order, and which lanes lie below. */
+export function Controls() {
+  return (
+    <div class="controls">
+      <span class="what">{range(axis.value, utc.value)} <span class="faint">({duration(length(axis.value))})</span></span>
+      <span class="spring" />
+      <fieldset class="segmented" aria-label="What the map shows">
+        {SHOWS.map((one) => (
+          <label key={one} class={show.value === one ? 'on' : ''}>
+            <input type="radio" name="show" checked={show.value === one} onChange={() => (show.value = one)} />
+            {one !== 'busy' && <i style={{ background: hue(one) }} aria-hidden="true" />}
+            {WORDS[one] ?? one}
+          </label>
+        ))}
+      </fieldset>
+      <fieldset class="segmented" aria-label="Order of cores">
+        {ORDERS.map((one) => (
+          <label key={one} class={order.value === one ? 'on' : ''}>
+            <input type="radio" name="order" checked={order.value === one} onChange={() => (order.value = one)} />
+            by {one}
+          </label>
+        ))}
+      </fieldset>
+      <AddLane />
+    </div>
+  )
+}
+
+function AddLane() {
+  const [open, setOpen] = useState(false)
+  const [text, setText] = useState('')
+  const asked = useAnswer('/api/fields', open && info.value ? {} : null)
+  const found = (asked.answer?.fields ?? [])
+    .filter((one) => one.is_recorded && !lanes.value.includes(one.field.id))
+    .filter((one) => `${one.field.id} ${one.field.help}`.toLowerCase().includes(text.toLowerCase()))
+  return (
+    <div class="menu">
+      <button aria-expanded={open} onClick={() => setOpen(!open)}>+ lane</button>
+      {open && (
+        <div class="drop" onKeyDown={(event) => event.key === 'Escape' && setOpen(false)}>
+          <input
+            type="search"
+            autoFocus
+            placeholder="zombies, fault, squeezed, wait…"
+            aria-label="Search fields"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <ul>
+            {found.slice(0, 60).map(({ field }) => (
+              <li key={field.id}>
+                <button
+                  onClick={() => {
+                    lanes.value = [...lanes.value, field.id]
+                    setOpen(false)
+                  }}
+                >
+                  <b>{field.id}</b> <span class="faint">{field.help}</span>
+                </button>
+              </li>
+            ))}
+            {!found.length && <li class="faint">{asked.busy ? 'Reading…' : 'No recorded field fits.'}</li>}
+          </ul>
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,50 @@
+import { useComputed } from '@preact/signals'
+import { HUES, css, dark } from '../colours'
+import { percent } from '../figures'
+import { axis, show } from '../state'
+import { hover, themed } from './geometry'
+import { LineLane } from './LineLane'
+import { nodeLines } from './map'
+
+/** The average that lied, drawn next to the truth. */
+export function MeanLane({ height }: { height: number }) {
+  const data = useComputed(() => ({
+    times: nodeLines.value.times,
+    lines: [nodeLines.value.worst, nodeLines.value.mean],
+  }))
+  const said = useComputed(() => {
+    const { times, mean, worst, core } = nodeLines.value
+    let at = -1
+    if (hover.value) {
+      const time = hover.value.time
+      at = times.findIndex((one, index) => one <= time && (times[index + 1] ?? Infinity) > time)
+    } else {
+      for (let index = 0; index < times.length; index++) {
+        const inside = times[index]! >= axis.value.start && times[index]! <= axis.value.end
+        if (inside && (at < 0 || (worst[index] ?? -1) > (worst[at] ?? -1))) at = index
+      }
+    }
+    if (at < 0) return ''
+    const whose = core[at]! >= 0 ? ` core ${core[at]}` : ''
+    return `mean ${percent(mean[at])} · worst ${percent(worst[at])}${whose}`
+  })
+  const what = show.value === 'busy' ? '' : ` ${show.value}`
+  return (
+    <div class="lane-with-close">
+      <LineLane
+        name={`mean / worst${what}`}
+        label={`Node mean beside the worst core: ${said.value}`}
+        data={data}
+        lines={() => [
+          { colour: css(HUES['system']!), fill: css(HUES['system']!, dark.value ? 0.22 : 0.16), width: 1 },
+          { colour: themed('--ink'), width: 1.75 },
+        ]}
+        height={height}
+        most={100}
+        shown={(value) => `${value} %`}
+        lane="mean"
+      />
+      <span class="lane-said">{said}</span>
+    </div>
+  )
+}

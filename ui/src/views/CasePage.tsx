@@ -1,0 +1,206 @@
+import { batch } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import type { Case, CaseEntry, Evidence, Link, Party, Place, Suspect, Tests } from '../api'
+import { percent, plain, short, size } from '../figures'
+import { caseId, type Filter, filter, lanes, look, noFilter, pick, tab, TABS, type Tab, utc, view, type View, VIEWS } from '../state'
+import { duration, length, moment, range, type Span } from '../time'
+import { written } from '../url'
+import { useCases } from './Cases'
+
+export function CasePage() {
+  const asked = useCases()
+  const entry = asked.answer?.cases.find((one) => one.id === caseId.value)
+  if (!entry) return <p class="empty">{asked.busy ? 'Reading…' : 'There is no such case in this recording. It may have been let go by retention.'}</p>
+  const { case: one } = entry
+  return (
+    <article class="case">
+      <h2>
+        <span class={`verdict ${one.verdict.status}`}>{one.verdict.status}</span> {plain(one.verdict.summary)}
+      </h2>
+      <p class="faint">
+        {one.verdict.confidence && `Confidence: ${one.verdict.confidence}. `}
+        {one.symptom && `${plain(one.symptom.kind)} at ${moment(one.symptom.time, utc.value)}, victim ${party(one.symptom.victim)} (${plain(one.symptom.source)}).`}
+      </p>
+      <Root one={one} />
+      <Downloads entry={entry} />
+      <h3>Chain</h3>
+      <ol class="chain">{one.chain.map((link) => <ChainLink link={link} entry={entry} />)}</ol>
+      <h3>Evidence</h3>
+      <ul class="evidence">{one.evidence.map((piece) => <li key={piece.id}><Piece piece={piece} entry={entry} /></li>)}</ul>
+      <Actions one={one} />
+      <List title="Other suspects" items={one.suspects.map((suspect) => `${words(suspect)} (${suspect.confidence})`)} />
+      <List title="Rejected" items={one.rejected.map((suspect) => `${words(suspect)}: ${suspect.reason}`)} />
+      <List title="Risks" items={one.risks.map((risk) => `${risk.subject}: ${risk.claim}`)} />
+      <List title="What is missing" items={one.gaps} />
+    </article>
+  )
+}
+
+function Root({ one }: { one: Case }) {
+  const root = one.verdict.root_cause
+  if (!root) return null
+  return (
+    <dl class="facts">
+      <dt>mechanism</dt><dd>{plain(root.kind)}</dd>
+      <dt>culprit</dt><dd>{party(root.culprit)}</dd>
+      {Object.entries(root.details).map(([name, value]) => (
+        <><dt>{worded(name)}</dt><dd>{figure(name, value)}</dd></>
+      ))}
+    </dl>
+  )
+}
+
+function ChainLink({ link, entry }: { link: Link; entry: CaseEntry }) {
+  return (
+    <li class={link.role}>
+      <span class="tag">{link.role.replace('_', ' ')}</span> {plain(link.claim)}
+      <TestMarks tests={link.tests} />
+      <span class="pieces">
+        {link.evidence.map((id) => {
+          const place = entry.places.find((one) => one.evidence === id)
+          return place ? <PlaceLink key={id} place={place}>{plain(id)}</PlaceLink> : <span>{plain(id)}</span>
+        })}
+      </span>
+    </li>
+  )
+}
+
+const OUTCOMES: Record<string, string> = { passed: '✓', failed: '✗', untested: '·' }
+
+function TestMarks({ tests }: { tests: Tests }) {
+  return (
+    <span class="tests">
+      {(['order', 'place', 'dose', 'counterfactual'] as const).map((name) => (
+        <span key={name} class={tests[name]} title={`${name}: ${tests[name]}`}>{OUTCOMES[tests[name]]} {name}</span>
+      ))}
+    </span>
+  )
+}
+
+function Piece({ piece, entry }: { piece: Evidence; entry: CaseEntry }) {
+  const place = entry.places.find((one) => one.evidence === piece.id)
+  const figures = Object.entries(piece.figures).map(([name, value]) => `${worded(name)} ${figure(name, value)}`)
+  return (
+    <>
+      <span class="tag">{plain(piece.id)}</span>{' '}
+      {place ? <PlaceLink place={place}>{plain(piece.claim)}</PlaceLink> : plain(piece.claim)}
+      <div class="faint small">{range(piece.window, utc.value)}{figures.length > 0 && ` · ${figures.join(' · ')}`}</div>
+      <code>{plain(piece.check)}</code>
+    </>
+  )
+}
+
+const LONG_SECONDS = 900
+
+/** A real link, so that it can be copied or opened beside; a click goes there at once. */
+function PlaceLink({ place, children }: { place: Place; children: ComponentChildren }) {
+  const query = new URLSearchParams({ axis: written(around(place.window)), pick: written(place.window) })
+  if ((TABS as readonly string[]).includes(place.tab)) query.set('tab', place.tab)
+  if ((VIEWS as readonly string[]).includes(place.tab)) query.set('view', place.tab)
+  for (const core of place.filter.cores) query.append('core', String(core))
+  for (const comm of place.filter.comms) query.append('comm', comm)
+  for (const pid of place.filter.pids) query.append('pid', String(pid))
+  for (const unit of place.filter.units) query.append('unit', unit)
+  return (
+    <a
+      class="link"
+      href={`?${query.toString()}`}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return
+        event.preventDefault()
+        go(place)
+      }}
+    >
+      {children}
+    </a>
+  )
+}
+
+function around(span: Span): Span {
+  const more = Math.max(30, length(span) * 2)
+  return { start: span.start - more, end: span.end + more }
+}
+
+/** Sets axis, filters and selection to what a piece of evidence claims. */
+export function go(place: Place): void {
+  batch(() => {
+    const wanted: Filter = {
+      ...noFilter(),
+      core: place.filter.cores,
+      comm: place.filter.comms,
+      pid: place.filter.pids,
+      tid: place.filter.tids,
+      cgroup: place.filter.cgroups,
+      unit: place.filter.units,
+      container: place.filter.containers,
+      pod: place.filter.pods,
+      mode: place.filter.modes,
+    }
+    filter.value = wanted
+    if (place.field && !lanes.value.includes(place.field)) lanes.value = [...lanes.value, place.field]
+    look(around(place.window))
+    // Of hours the map says enough; seconds are for the flame graph.
+    pick(place.tab === 'timeline' && length(place.window) > LONG_SECONDS ? null : { ...place.window })
+    view.value = 'timeline'
+    if ((TABS as readonly string[]).includes(place.tab)) tab.value = place.tab as Tab
+    if ((VIEWS as readonly string[]).includes(place.tab)) view.value = place.tab as View
+  })
+}
+
+function Actions({ one }: { one: Case }) {
+  const parts: [string, string[]][] = [
+    ['Do now', one.actions.now],
+    ['For good', one.actions.for_good],
+    ['Undo', one.actions.undo],
+    ['See that it worked', one.actions.verify],
+  ]
+  return <>{parts.map(([title, items]) => <List title={title} items={items} />)}</>
+}
+
+function List({ title, items }: { title: string; items: readonly string[] }) {
+  if (!items.length) return null
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul>{items.map((item) => <li>{plain(item)}</li>)}</ul>
+    </>
+  )
+}
+
+function Downloads({ entry }: { entry: CaseEntry }) {
+  const save = (): void => {
+    const link = document.createElement('a')
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(entry.case, null, 1)], { type: 'application/json' }))
+    link.download = `case-${entry.id.replace(/[^\w.-]/g, '_')}.json`
+    link.click()
+    URL.revokeObjectURL(link.href)
+  }
+  return <p><button onClick={save}>Download as JSON</button></p>
+}
+
+const words = (one: Suspect): string => `${one.kind}, ${party(one.culprit)}${one.summary ? `: ${one.summary}` : ''}`
+
+function party(one: Party): string {
+  const name = one.unit ?? one.container ?? one.pod ?? one.comm ?? one.exe ?? one.cgroup
+  const core = one.core === null ? '' : `core ${one.core}`
+  return plain([name, one.pid !== null ? `pid ${one.pid}` : '', core].filter(Boolean).join(', ') || 'unknown')
+}
+
+const worded = (name: string): string => plain(name).replaceAll('_', ' ').replace(/ (seconds|percent|bytes)$/, '')
+
+/** A figure by the unit that its name ends in. */
+function figure(name: string, value: unknown): string {
+  if (typeof value === 'number') {
+    if (/^(pid|tid|core)$/.test(name)) return String(value)
+    if (name.includes('seconds')) return duration(value)
+    if (name.endsWith('percent')) return percent(value)
+    if (name.endsWith('bytes')) return size(value)
+    return short(value)
+  }
+  if (typeof value === 'object' && value !== null) {
+    const parts = Object.entries(value).filter(([, one]) => one !== null && one !== '')
+    const known = parts.filter(([key, one]) => key === 'name' || !parts.some(([other, same]) => other === 'name' && same === one))
+    return known.map(([key, one]) => (key === 'name' ? plain(String(one)) : `${worded(key)} ${figure(key, one)}`)).join(', ')
+  }
+  return value === null || value === undefined ? '–' : plain(String(value))
+}

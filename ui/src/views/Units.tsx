@@ -1,0 +1,65 @@
+import { useState } from 'preact/hooks'
+import type { Lifecycle } from '../api'
+import { useAnswer } from '../client'
+import { counted, percent, plain, short, size } from '../figures'
+import { addFilter, axis, utc, view } from '../state'
+import { Answered, Notes } from '../tabs/parts'
+import { duration, moment } from '../time'
+
+/** Who keeps dying, and what each start leaves behind, over what the axis shows. */
+export function Units() {
+  const [all, setAll] = useState(false)
+  const asked = useAnswer('/api/units', { ...axis.value })
+  return (
+    <div class="view">
+      <Answered of={asked}>
+        {(answer) => {
+          const shown = answer.lifecycles.filter((one) => all || one.mark !== 'healthy')
+          return (
+            <>
+              <h2>Units, containers and programs</h2>
+              <Notes notes={answer.notes} />
+              <p>
+                {counted(answer.lifecycles.length, 'of them', 'of them')} in {duration(answer.recorded_seconds ?? 0)} recorded.{' '}
+                <label><input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> the healthy ones too</label>
+              </p>
+              {!shown.length && <p class="empty">Nobody keeps dying here.</p>}
+              <table>
+                <thead>
+                  <tr>
+                    <th>what</th><th>name</th><th>mark</th><th class="figure">starts</th><th class="figure">an hour</th><th class="figure">every</th>
+                    <th class="figure">success</th><th class="figure">lives</th><th class="figure">zombies a start</th><th class="figure">memory a start</th><th class="figure">CPU a start</th><th>last start</th>
+                  </tr>
+                </thead>
+                <tbody>{shown.slice(0, 300).map(row)}</tbody>
+              </table>
+            </>
+          )
+        }}
+      </Answered>
+    </div>
+  )
+}
+
+function row(one: Lifecycle): preact.JSX.Element {
+  const key = one.kind === 'process' ? 'comm' : one.kind
+  return (
+    <tr>
+      <td class="faint">{one.kind}</td>
+      <td>
+        <button class="plain" title="Filter the timeline by it" onClick={() => { addFilter(key, one.name); view.value = 'timeline' }}><b>{plain(one.name)}</b></button>{' '}
+        <span class="faint">{plain(one.detail)}</span>
+      </td>
+      <td><span class={`mark ${one.mark.replaceAll(' ', '-')}`}>{one.mark}</span></td>
+      <td class="figure">{one.starts}</td>
+      <td class="figure">{short(one.starts_per_hour)}</td>
+      <td class="figure">{one.pace_seconds === null ? '–' : duration(one.pace_seconds)}</td>
+      <td class="figure">{percent(one.success_percent_of_known_ends)}</td>
+      <td class="figure">{one.median_lifetime_seconds === null ? '–' : duration(one.median_lifetime_seconds)}</td>
+      <td class="figure">{one.zombies_per_start === null ? '–' : `${one.zombies_at_most ? '≤ ' : ''}${short(one.zombies_per_start)}`}</td>
+      <td class="figure">{size(one.memory_bytes_per_start)}</td>
+      <td class="figure">{one.cpu_seconds_per_start === null ? '–' : duration(one.cpu_seconds_per_start)}</td>
+      <td class="nowrap faint">{one.last_start_time === null ? '' : moment(one.last_start_time, utc.value)}</td>
+    </tr>
+  )
+}

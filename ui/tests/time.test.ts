@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { clock, duration, range, ticks, within, zoomed } from '../src/time'
+
+const NIGHT = 1794788047.123 // 2026-11-16 00:14:07.123 UTC
+
+describe('times as words', () => {
+  test('a clock time has as many decimals as asked for, and rounds into the next second', () => {
+    expect(clock(NIGHT, true)).toBe('00:14:07')
+    expect(clock(NIGHT, true, 3)).toBe('00:14:07.123')
+    expect(clock(NIGHT + 0.8766, true, 1)).toBe('00:14:08.0')
+  })
+  test('a range tells the date once unless it crosses midnight', () => {
+    expect(range({ start: NIGHT, end: NIGHT + 60 }, true)).toBe('2026-11-16 00:14:07 – 00:15:07')
+    expect(range({ start: NIGHT - 3600, end: NIGHT }, true)).toBe('2026-11-15 23:14:07 – 2026-11-16 00:14:07')
+  })
+  test('durations have two units at most', () => {
+    expect(duration(0.25)).toBe('250 ms')
+    expect(duration(90)).toBe('1 m 30 s')
+    expect(duration(12 * 3600)).toBe('12 h')
+    expect(duration(100 * 3600)).toBe('4 d 4 h')
+  })
+})
+
+describe('the axis', () => {
+  test('ticks lie at round times, from milliseconds to days', () => {
+    for (const wide of [0.01, 1, 60, 3600, 43200, 864000]) {
+      const found = ticks({ start: NIGHT, end: NIGHT + wide }, wide / 8, true)
+      expect(found.length).toBeGreaterThan(2)
+      expect(found.length).toBeLessThan(12)
+      for (const tick of found) expect(tick.time).toBeGreaterThanOrEqual(NIGHT - 1e-6)
+    }
+  })
+  test('zooming keeps the instant under the pointer where it is', () => {
+    const before = { start: 1000, end: 2000 }
+    const after = zoomed(before, 1250, 0.5, 0.01)
+    expect((1250 - after.start) / (after.end - after.start)).toBeCloseTo(0.25)
+  })
+  test('zooming in ends at the shortest span', () => {
+    const after = zoomed({ start: 0, end: 0.02 }, 0.01, 0.001, 0.01)
+    expect(after.end - after.start).toBeCloseTo(0.01)
+  })
+  test('what is shown stays within the recording', () => {
+    expect(within({ start: -50, end: 50 }, { start: 0, end: 1000 })).toEqual({ start: 0, end: 100 })
+    expect(within({ start: 0, end: 5000 }, { start: 0, end: 1000 })).toEqual({ start: 0, end: 1000 })
+  })
+})
