@@ -92,7 +92,7 @@ format: setup-dev ## rewrite the sources as check-lint and check-format want the
 	$(BIN)/ruff format $(PY_DIRS)
 
 .PHONY: generate
-generate: setup-dev ## write anew what is made from the code: docs/commands.md, fields.md, schema/, openapi.json, ui/src/api.ts
+generate: setup-dev ## write anew what is made from the code: docs/commands.md, fields.md, metrics.md, schema/, openapi.json, ui/src/api.ts
 	@for module in $(GENERATORS); do $(BIN)/python -m $$module; done
 
 .PHONY: lock

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import secrets
 import sys
 import tempfile
@@ -49,6 +50,8 @@ class Row:
     true: str
     answer_seconds: float
     when: str
+    load: float = 0.0
+    """The load average before it began: what others did on that machine."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -105,18 +108,18 @@ def _runs(args: argparse.Namespace, path: Path) -> Iterator[Row]:
 def _one(fault: str, healthy: bool, seed: int, keep: Path | None) -> Row:
     with tempfile.TemporaryDirectory(prefix="exhume-bench-") as folder:
         data = Path(folder) / "recording"
-        when = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
+        when, load = time.strftime("%Y-%m-%d %H:%M", time.gmtime()), os.getloadavg()[0]
         try:
             run = play(fault, healthy=healthy, seed=seed, data=data, say=_complain)
         except ExhumeError as error:
-            return Row(fault, healthy, seed, "failed", "none", {}, str(error), "", 0.0, when)
+            return Row(fault, healthy, seed, "failed", "none", {}, str(error), "", 0.0, when, load)
         weighed = run.weighed
         if keep is not None and weighed.mark not in ("first", "silent"):
             _keep(run, Path(folder), keep / f"{fault}-{'twin-' if healthy else ''}{seed}")
         true = "; ".join(f"{c.kind} by {' or '.join(c.culprits)}" for c in run.expected.causes)
         return Row(
             fault, healthy, seed, weighed.mark, weighed.confidence or "none", weighed.details,
-            weighed.said, true, run.answer_seconds, when,
+            weighed.said, true, run.answer_seconds, when, load,
         )  # fmt: skip
 
 
@@ -215,9 +218,11 @@ def _times(rows: Sequence[Row]) -> str:
     seconds = [row.answer_seconds for row in rows if row.answer_seconds]
     if not seconds:
         return ""
+    loads = [row.load for row in rows]
     return (
         f"Time to answer (`exhume why`, a new process): median {median(seconds):.1f} s, "
-        f"worst {max(seconds):.1f} s."
+        f"worst {max(seconds):.1f} s. Load average before the runs, by the work of others: median "
+        f"{median(loads):.1f}, worst {max(loads):.1f}."
     )
 
 

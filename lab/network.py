@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
 from lab.stage import Stage
 
@@ -43,7 +42,3 @@ def receive_on(pair: Pair, core: int) -> None:
 
 def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
-def have_ip() -> bool:
-    return any(Path(folder, "ip").exists() for folder in ("/sbin", "/usr/sbin", "/bin", "/usr/bin"))

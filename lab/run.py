@@ -50,10 +50,9 @@ def play(
     seed: int,
     data: Path,
     say: Callable[[str], None],
-    quick: float = 1.0,
 ) -> Run:
     act = actor_of(fault, healthy)
-    with alone(say), staged(Dice(seed), data, say, quick=quick) as stage:
+    with alone(say), staged(Dice(seed), data, say) as stage:
         expected = act(stage)
     began = time.monotonic()
     case = ask_why(data)

@@ -61,10 +61,6 @@ class Stage:
     _started: list[subprocess.Popen[bytes]] = field(default_factory=list)
     troubles: list[tuple[float, float]] = field(default_factory=list)
     """When it was done, in epoch seconds."""
-    hurried: bool = True
-    """The recorder counts cgroups every 2 s: see lab/recorder.py."""
-    quick: float = 1.0
-    """By how much quiet times are shortened."""
 
     def __post_init__(self) -> None:
         self.watched = self.dice.name()
@@ -160,8 +156,7 @@ class Stage:
 
     def record(self, *options: str, inside: Sequence[str] = ()) -> None:
         """Returns when its first second is written."""
-        module = "lab.recorder" if self.hurried else "exhume"
-        command = [sys.executable, "-m", module, "record", "--data", str(self.data)]
+        command = [sys.executable, "-m", "lab.recorder", "record", "--data", str(self.data)]
         command += ["--segment", "10m", "--follow", str(self.log), *options]
         with self.data.with_suffix(".log").open("ab") as log:
             self.recorder = self.spawn([*inside, *command], log.fileno(), log.fileno())
@@ -193,7 +188,7 @@ class Stage:
 
     def quiet(self, seconds: float) -> None:
         """Time in which nothing is done on purpose."""
-        time.sleep(seconds * self.quick)
+        time.sleep(seconds)
 
     def last(self, seconds: float) -> None:
         """What was begun goes on."""
@@ -210,16 +205,14 @@ class Stage:
 
 
 @contextmanager
-def staged(
-    dice: Dice, data: Path, say: Callable[[str], None], *, quick: float = 1.0
-) -> Iterator[Stage]:
+def staged(dice: Dice, data: Path, say: Callable[[str], None]) -> Iterator[Stage]:
     """Whatever happens, nothing is left."""
     ledger = Ledger(FOLDER / f"{os.getpid()}-{dice.seed}.jsonl")
     guardian = Guardian(ledger)
     folder = Path(tempfile.mkdtemp(prefix="exhume-lab-"))
     ledger.note("folder", folder)
     try:
-        stage = Stage(dice, folder, data, ledger, guardian, say, quick=quick)
+        stage = Stage(dice, folder, data, ledger, guardian, say)
         try:
             yield stage
         finally:

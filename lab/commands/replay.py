@@ -74,7 +74,6 @@ def cause_of(kept: Mapping[str, Any]) -> Cause:
         payers=tuple(kept["payers"]),
         victims=tuple(kept["victims"]),
         core=kept["core"],
-        kinds_too=tuple(kept["kinds_too"]),
     )
 
 

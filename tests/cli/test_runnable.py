@@ -16,11 +16,11 @@ PACKAGE = Path(__file__).parents[2] / "src" / "exhume"
 TIME = "1714532047"
 # What stands for a part that is filled in, by what its expression contains.
 FILLED = (
-    ("span", f"--from {TIME} --to {TIME}9"), ("where", "--core 1"), ("who", "--comm a"),
-    ("event.kind", "kernel-log"), ("name", "a"), ("quote", "'/a b'"), ("core", "1"),
+    ("which", " 1"),
+    ("span", f"--from {TIME} --to {TIME}9"), ("where", " --core 1"), ("who", " --comm a"),
+    ("event.kind", "kernel-log"), ("field", "irq.count"), ("name", "a"),
+    ("quote", "'/a b'"), ("core", "1"),
 )  # fmt: skip
-BEGINNINGS = ("exhume series",)
-"""Joined with what follows elsewhere: `detect.shown.series`."""
 
 
 def told() -> Iterator[str]:
@@ -35,7 +35,7 @@ def told() -> Iterator[str]:
                     text = "" if id(node) in inside else node.value
                 else:
                     continue
-                if text.startswith("exhume ") and text not in BEGINNINGS:
+                if text.startswith("exhume "):
                     yield text
 
 

@@ -13,7 +13,7 @@ from prometheus_client.openmetrics.parser import (
 )
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
-from exhume.export.prometheus import MAX_VALUE, Family, Metric, clean, text, wants_openmetrics
+from exhume.export.prometheus import MAX_VALUE, Family, Kind, Metric, clean, text, wants_openmetrics
 
 HOSTILE = ('"', "\\", "\n", '\\n"', "}", "# EOF", "a\r\nb", "\x00", "\x1b[31m", "\u2028", "\ud800")
 VALUES = st.text(max_size=40) | st.sampled_from((*HOSTILE, "é" * 300))
@@ -25,7 +25,7 @@ NAMES = st.text(string.ascii_lowercase, min_size=1, max_size=8)
 def families(draw: st.DrawFn) -> list[Family]:
     found = []
     for name in draw(st.lists(NAMES, unique=True, max_size=4)):
-        kind = draw(st.sampled_from(("counter", "gauge")))
+        kind: Kind = "counter" if draw(st.booleans()) else "gauge"
         labels = tuple(draw(st.lists(st.sampled_from(("name", "mode", "kind")), unique=True)))
         unit = draw(st.sampled_from(("", "seconds")))
         full = f"exhume_{name}_{unit}" if unit else f"exhume_{name}_x"
@@ -94,7 +94,12 @@ def test_openmetrics_has_units_and_an_end_and_names_the_family_without_its_suffi
 
 def test_what_is_no_number_is_written_as_prometheus_wants_it() -> None:
     metric = Metric("x", "gauge", "x", ("n",))
-    values = {("a",): math.inf, ("b",): -math.inf, ("c",): math.nan, ("d",): 1e20}
+    values: dict[tuple[str, ...], float] = {
+        ("a",): math.inf,
+        ("b",): -math.inf,
+        ("c",): math.nan,
+        ("d",): 1e20,
+    }
     lines = text([Family(metric, values)], {}, openmetrics=False).splitlines()
     assert [line.split()[1] for line in lines[2:]] == ["+Inf", "-Inf", "NaN", "1e+20"]
 

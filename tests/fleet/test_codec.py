@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError, ParseError
@@ -23,6 +23,7 @@ fields = st.tuples(st.sampled_from(KINDS), values)
 GOOD = codec.encode(fingerprint("n", {"sysctl": {"vm.x": "1", "vm.y": ("state", ("a", "b"))}}))
 
 
+@settings(deadline=None)
 @given(st.dictionaries(names, st.dictionaries(names, fields, max_size=3), max_size=3))
 def test_what_is_written_is_read_again(given_fields: dict[str, dict[str, object]]) -> None:
     one = fingerprint("node", given_fields)  # type: ignore[arg-type]
@@ -39,12 +40,14 @@ def test_the_order_of_reading_does_not_show() -> None:
     assert one.hash == two.hash
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_anything_else_is_said_to_be_none(data: bytes) -> None:
     with pytest.raises(ExhumeError):
         codec.decode(data, "file.json")
 
 
+@settings(deadline=None)
 @given(st.integers(0, len(GOOD) - 1), st.integers(0, 255))
 def test_a_flipped_byte_is_found_or_harmless(place: int, byte: int) -> None:
     data = bytearray(GOOD)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.errors import EXIT_USAGE, ExhumeError
@@ -74,6 +74,7 @@ def test_what_makes_no_sense_is_said_to(text: str, why: str) -> None:
     assert caught.value.exit_code == EXIT_USAGE
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="zone=ab()<>!'\" and or not cases.1", max_size=60))
 def test_any_text_is_an_answer_or_an_error(text: str) -> None:
     try:

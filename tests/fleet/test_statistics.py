@@ -25,6 +25,7 @@ def tables(draw: st.DrawFn) -> tuple[int, int, int, int]:
     return draw(st.integers(max(0, ill + marked - nodes), min(ill, marked))), marked, ill, nodes
 
 
+@settings(deadline=None)
 @given(tables())
 def test_both_tails_are_those_of_counting(table: tuple[int, int, int, int]) -> None:
     drawn, marked, ill, nodes = table

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
 import jsonschema
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Message, Scope
 
 from bench.synthetic import make_node, make_segment
 from exhume.export import FORMATS
@@ -166,6 +168,35 @@ def test_what_reaches_beyond_the_recording_is_asked_anew_each_time(data: Path) -
     answer = asker.get("/api/cores", params={**window, "columns": 10})
     assert "etag" not in answer.headers
     assert answer.headers["cache-control"] == "no-store"
+
+
+def test_who_has_gone_is_not_answered_and_others_need_not_wait_for_that(data: Path) -> None:
+    app = make_app(data)
+    made: list[str] = []
+
+    async def ask(path: str, *, gone: bool) -> int:
+        status = 0
+
+        async def receive() -> Message:
+            return {"type": "http.disconnect" if gone else "http.request", "body": b""}
+
+        async def send(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            made.append(message["type"])
+
+        headers = [(b"host", b"127.0.0.1:7471")]
+        scope: Scope = {"type": "http", "method": "GET", "path": path, "headers": headers,
+                        "query_string": b"", "root_path": "", "scheme": "http"}  # fmt: skip
+        await app(scope, receive, send)
+        return status
+
+    async def everybody() -> list[int]:
+        left = [ask("/api/diff", gone=True) for _ in range(100)]
+        return await asyncio.gather(*left, ask("/api/who-ran", gone=False))
+
+    *left, stayed = asyncio.run(everybody())
+    assert (set(left), stayed) == ({499}, 200)
 
 
 @pytest.mark.parametrize("name", FORMATS)

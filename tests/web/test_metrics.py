@@ -87,7 +87,7 @@ def test_the_format_is_the_one_that_was_asked_for_and_the_time_is_told(live: Liv
     assert "# EOF" not in plain.text
     opened = asker.get("/metrics", headers=OPENMETRICS)
     assert opened.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0;")
-    families = list(text_string_to_metric_families(opened.text))
+    families = list(text_string_to_metric_families(opened.text))  # type: ignore[no-untyped-call]
     samples = [sample for family in families for sample in family.samples]
     assert all(sample.labels["zone"] == "a" for sample in samples)
     held = [one.labels["parent"] for one in samples if one.name == "exhume_memory_cgroups_held"]

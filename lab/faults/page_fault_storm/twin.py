@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from lab.expected import Expected
 from lab.stage import Stage
 
@@ -20,11 +22,8 @@ def act(stage: Stage) -> Expected:
     return Expected()
 
 
-def build(stage: Stage, folder: object) -> None:
+def build(stage: Stage, folder: Path) -> None:
     """What `make` there compiles."""
-    from pathlib import Path
-
-    folder = Path(str(folder))
     folder.mkdir()
     names = [stage.dice.name().replace("-", "_") for _ in range(FILES)]
     for name in names:

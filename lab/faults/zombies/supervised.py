@@ -39,9 +39,11 @@ def container_loop(stage: Stage, groups: Groups, tmpfs: Path) -> Iterator[str]:
     """The name of the container. The engine's cgroups are where it puts them."""
     name, image = stage.dice.name(), f"{stage.dice.name()}:1"
     with ExitStack() as stack:
-        for root in {path.parent for path in groups.folders}:
+        # Apart: what the engine itself uses would be emptied over and over.
+        own = stage.groups()
+        for root in {path.parent for path in own.folders}:
             stage.ledger.note("cgroup", root / "docker")
-        engine = stack.enter_context(docker.docker_engine(stage.folder / "d", image, groups.within))
+        engine = stack.enter_context(docker.docker_engine(stage.folder / "d", image, own.within))
         if engine is None:
             raise ExhumeError("the Docker engine did not start", todo="try dockerd by hand")
         run = stage.folder / "run"

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="T",
-        help="twice: 03:14, 2h ago, 2026-11-01, now",
+        help="twice: 03:14, 2h ago, now",
     )
     common.add_data(parser)
     parser.add_argument("--all", action="store_true", help="every field of every class")

@@ -22,7 +22,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("up", "Record this node, and say where to look."),
     ("record", "Record this node until stopped: every core, every second."),
     ("import", "Turn files you already have into a recording like any other."),
-    ("serve", "Answer questions about a recording over HTTP, on loopback."),
+    ("serve", "Show a recording as a page, on loopback."),
     ("status", "What is recorded, since when, what is missing and why, and what it costs."),
     ("why", "Why it happened: from the worst symptom to its root cause, with the evidence."),
     ("check", "What will hurt this node later: loops, zombies, crowded cores, failing agents."),

@@ -39,8 +39,8 @@ nothing, and a scrape costs it nothing. The header `server-timing` says how long
 - Names are bounded: {TOP} a family, the rest is summed up as `other`. A name that earns its place
   late is counted from then on. Signatures that come with exhume are there from the start, as 0, so
   that the first event is a rise.
-- `exhume serve --label zone=a`, or `EXHUME_LABELS=zone=a,pool=gpu`, puts labels of the node on every
-  sample.
+- `exhume serve --label zone=a`, or `EXHUME_LABELS=zone=a,pool=gpu`, puts labels of the node on
+  every sample.
 - `exhume_cases` tells of the last diagnosis that somebody asked the server for, on the page or by
   `/api/cases`. A scrape makes none: that takes seconds.
 

@@ -2,8 +2,8 @@
 
 A shown counter never falls, and neither does the sum. So a name that earns a place late begins to
 be counted by itself from then on (what it had before stays in the sum), and one that loses its
-place and gets it back goes on where it stood. What it gained since anybody was told goes to the sum,
-so that every rise is told of once.
+place and gets it back goes on where it stood. What it gained since anybody was told goes to the
+sum, so that every rise is told of once.
 """
 
 from __future__ import annotations

@@ -73,7 +73,5 @@ def throttled(seen: Observation) -> Iterator[Finding]:
                 subject=series.instance,
                 figures={"throttled_seconds_per_second": round(stopped, 3)},
                 unusual=one.times_usual,
-                check=shown.series(
-                    "cgroup.cpu_throttled_ns", one.window, f"--instance '{series.instance}'"
-                ),
+                check=shown.series("cgroup.cpu_throttled_ns", one.window, series.instance),
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from shlex import quote
 
 import numpy as np
 
@@ -33,9 +32,7 @@ def starved(seen: Observation) -> Iterator[Finding]:
                 window,
                 subject=wait.instance,
                 figures={"seconds": round(window.seconds, 3)},
-                check=shown.series(
-                    "netthread.wait_ns", window, f"--instance {quote(wait.instance)}"
-                ),
+                check=shown.series("netthread.wait_ns", window, wait.instance),
             )
 
 
@@ -68,7 +65,7 @@ def deferred_softirqs(seen: Observation) -> Iterator[Finding]:
                     window,
                     core=int(ticks.instance),
                     figures={"seconds": round(window.seconds, 1)},
-                    check=shown.series("softirq.timer", window, f"--instance {ticks.instance}"),
+                    check=shown.series("softirq.timer", window, ticks.instance),
                 )
 
 
@@ -86,7 +83,7 @@ def softnet(seen: Observation) -> Iterator[Finding]:
                     core=int(series.instance),
                     figures={"mean_per_second": round(one.mean, 1)},
                     unusual=one.times_usual,
-                    check=shown.series(field, one.window, f"--instance {quote(series.instance)}"),
+                    check=shown.series(field, one.window, series.instance),
                 )
 
 
@@ -141,5 +138,5 @@ def limits(seen: Observation) -> Iterator[Finding]:
                 subject=series.instance,
                 figures={"mean_per_second": round(one.mean, 2)},
                 unusual=one.times_usual,
-                check=shown.series("nic.stat", one.window, f"--instance {quote(series.instance)}"),
+                check=shown.series("nic.stat", one.window, series.instance),
             )

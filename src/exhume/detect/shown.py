@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from exhume.model.window import Window
 
 
@@ -10,8 +12,10 @@ def span(window: Window) -> str:
     return f"--from {window.start_ns / 1e9:.3f} --to {window.end_ns / 1e9:.3f}"
 
 
-def series(field: str, window: Window, *more: str) -> str:
-    return " ".join(("exhume series", field, span(window), *more))
+def series(field: str, window: Window, instance: str = "") -> str:
+    """The instance comes next to the field: after an option it would not be taken for one."""
+    which = f" {quote(instance)}" if instance else ""
+    return f"exhume series {field}{which} {span(window)}"
 
 
 def top(window: Window, core: int | None = None, comm: str = "") -> str:

@@ -82,6 +82,11 @@ def _longest_first(group: list[Symptom]) -> tuple[Symptom, ...]:
     return tuple(replace(one, count=total) for one in ordered)
 
 
+def is_as_bad(one: Sequence[Symptom], other: Sequence[Symptom]) -> bool:
+    """Harm of the same weight, whoever it was done to."""
+    return _rank(tuple(one))[0] == _rank(tuple(other))[0]
+
+
 def _rank(group: tuple[Symptom, ...]) -> tuple[int, float, int]:
     kind = group[0].kind
     kind = "starved-thread" if kind == "held-thread" else kind  # whoever was harmed for longer

@@ -12,7 +12,7 @@ from exhume.diagnose.place import place_of
 from exhume.diagnose.risks import risks_of
 from exhume.diagnose.scene import Scene, Stall
 from exhume.diagnose.since_fix import since_fix
-from exhume.diagnose.symptoms import grouped, symptoms
+from exhume.diagnose.symptoms import grouped, is_as_bad, symptoms
 from exhume.diagnose.told import told_holds, told_occupant
 from exhume.inquiry.observe import close_up, look_around, observe
 from exhume.model.answers import EventAnswer
@@ -25,6 +25,7 @@ from exhume.store.recording import Recording
 
 SECOND_NS = 1_000_000_000
 MOST_STALLS = 16
+MOST_TRIED = 4
 _SAME_NS = 1_000_000
 """Times in JSON are epoch seconds: a microsecond or two is lost."""
 AROUND_NS = 900 * SECOND_NS
@@ -45,6 +46,12 @@ class Question:
     fix_ns: int | None = None
     """When something was done about it: is it gone?"""
 
+    @property
+    def is_pointed(self) -> bool:
+        """At something of the user's own choice."""
+        named = (self.at, self.core, self.event_ns)
+        return any(one is not None for one in named) or bool(self.job)
+
 
 def why(recording: Recording, window: Window, question: Question) -> Case:
     seen = observe(recording, window)
@@ -55,9 +62,29 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     if not groups:
         seen = look_around(recording, seen, _end_of(window))
         return case_of(seen, None, (), (), risks_of(seen, findings(seen)), gaps_of(seen))
-    like = groups[0]
-    seen = look_around(recording, seen, _around(like, window))
-    scene = _scene(recording, seen, like, [one for group in groups[1:] for one in group])
+    # Of several that are equally bad the one that can be explained; else the worst.
+    equals = [group for group in groups if is_as_bad(group, groups[0])]
+    equals = equals[: 1 if question.is_pointed else MOST_TRIED]
+    first: Case | None = None
+    for like in equals:
+        case = _explained(recording, seen, groups, like, question)
+        if case.verdict.root_cause is not None:
+            return case
+        first = first or case
+    assert first is not None
+    return first
+
+
+def _explained(
+    recording: Recording,
+    seen: Observation,
+    groups: Sequence[tuple[Symptom, ...]],
+    like: tuple[Symptom, ...],
+    question: Question,
+) -> Case:
+    seen = look_around(recording, seen, _around(like, seen.window))
+    others = [one for group in groups if group is not like for one in group]
+    scene = _scene(recording, seen, like, others)
     noticed = findings(seen)
     scene = replace(scene, findings=noticed)
     suspicions = [one for hypothesis in HYPOTHESES for one in hypothesis(scene)]
@@ -85,6 +112,8 @@ def _asked(groups: list[tuple[Symptom, ...]], question: Question) -> list[tuple[
         )  # fmt: skip
         # Harm that was done just then is what the question is about.
         near = [g for g in groups if any(one.window.overlaps(question.at) for one in g)]
+        if question.core is not None:
+            near = [g for g in near if any(one.victim.core == question.core for one in g)]
         asked_at = question.at
         fitting = [
             tuple(sorted(g, key=lambda one: not one.window.overlaps(asked_at))) for g in near

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -35,6 +37,8 @@ from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import Guard
 
 FRESH_SECONDS = 1.0
+_GONE = 499
+"""What nobody reads: the client closed the connection."""
 STALE_SECONDS = 60.0
 """What is closed stays as it is, so a recording that covers a question is asked that long."""
 
@@ -125,14 +129,26 @@ def make_app(
     diagnoses = Diagnoses(data)
     desks = {kind: Desk(data, diagnoses, with_samples=kind) for kind in (True, False)}
 
+    turns = {name: asyncio.Lock() for name in ("samples", "counters", "aside")}
+
     def route(question: Question) -> Route:
-        def endpoint(request: Request) -> Response:
-            began = time.perf_counter()
+        async def endpoint(request: Request) -> Response:
             try:
                 questions.check_known(request.query_params, question.parameters)
-                answer, mark = desks[question.wants_samples(request.query_params)].ask(
-                    question, request
-                )
+                of_samples = question.wants_samples(request.query_params)
+            except ExhumeError as error:
+                return _problem(error)
+            turn = "aside" if question.is_aside else "samples" if of_samples else "counters"
+            # Waiting takes no thread, and who zooms on asks for what nobody waits for any more.
+            async with turns[turn]:
+                if await request.is_disconnected():
+                    return Response(status_code=_GONE)
+                return await run_in_threadpool(answered, request, desks[of_samples])
+
+        def answered(request: Request, desk: Desk) -> Response:
+            began = time.perf_counter()
+            try:
+                answer, mark = desk.ask(question, request)
             except ExhumeError as error:
                 return _problem(error)
             asked = time.perf_counter()
@@ -161,7 +177,7 @@ def make_app(
 
     described = _json(openapi.document())
 
-    def description(_: Request) -> Response:
+    async def description(_: Request) -> Response:
         return Response(described.body, media_type="application/json")
 
     return Starlette(

@@ -30,7 +30,7 @@ def is_built() -> bool:
 def routes() -> list[Route]:
     """One a file. Names of assets hold a hash of their content, so they may be kept for ever."""
     if not is_built():
-        return [Route("/", lambda _: Response(_NOT_BUILT, media_type="text/plain"))]
+        return [Route("/", _not_built)]
     found = [_route("/", _static() / "index.html", "no-cache")]
     assets = _static() / "assets"
     found += [
@@ -43,6 +43,10 @@ def routes() -> list[Route]:
     return found
 
 
+async def _not_built(_: Request) -> Response:
+    return Response(_NOT_BUILT, media_type="text/plain")
+
+
 def _static() -> Traversable:
     return files("exhume.web") / "static"
 
@@ -50,7 +54,7 @@ def _static() -> Traversable:
 def _route(path: str, file: Traversable, keep: str) -> Route:
     content, kind = file.read_bytes(), _TYPES[file.name.rpartition(".")[2]]
 
-    def send(_: Request) -> Response:
+    async def send(_: Request) -> Response:
         return Response(content, media_type=kind, headers={"cache-control": keep})
 
     return Route(path, send, methods=["GET"])

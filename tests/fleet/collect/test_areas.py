@@ -8,7 +8,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.errors import ParseError
@@ -47,6 +47,7 @@ def test_the_command_line_is_normalised_and_what_is_unknown_is_hashed() -> None:
     assert found["odd"][0].startswith("#")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_command_line_parses(text: str) -> None:
     assert isinstance(kernel.parse_cmdline(text), dict)
@@ -112,6 +113,7 @@ def test_mounts_without_containers_and_disk_names() -> None:
     }
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_mounts_parse(text: str) -> None:
     assert isinstance(mounts.parse(text), dict)
@@ -138,6 +140,7 @@ def test_packages_of_dpkg_are_those_installed() -> None:
     assert dict(packages.parse_dpkg(DPKG)) == {"dpkg": "1.21", "libc6:i386": "2.36"}
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_package_list_parses(text: str) -> None:
     assert isinstance(dict(packages.parse_dpkg(text)), dict)
@@ -176,6 +179,7 @@ def test_a_broken_rpm_database_is_told(made: Machine) -> None:
     assert "rpm" in packages.collect(made.host).missing["package"]
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_rpm_header_parses_or_is_refused(blob: bytes) -> None:
     try:

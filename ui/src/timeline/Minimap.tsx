@@ -7,6 +7,7 @@ import { axis, follow, info, limits, look, picked, show, whole } from '../state'
 import { length, range, within } from '../time'
 import { box, GUTTER, laneWidth, plotWidth, scaled, schedule, sized, themed, timeAt, xOf } from './geometry'
 import { utc } from '../state'
+import { arrived } from './map'
 
 const COLUMNS = 800
 const RELOAD_SHARE = 0.004
@@ -24,7 +25,7 @@ export function Minimap() {
     let asked = ''
     let until = 0
     const load = effect(() => {
-      if (!info.value) return
+      if (!info.value || !arrived.value) return // the map first
       const span = limits.value
       // A live recording grows: asked again when that would show.
       const grown = span.end - until > length(span) * RELOAD_SHARE

@@ -7,6 +7,7 @@ import { ask, type Path } from '../client'
 import { axis, info, whole } from '../state'
 import { contains, length, type Span } from '../time'
 import { plotWidth } from './geometry'
+import { arrived } from './map'
 
 const WAIT_MS = 90
 
@@ -51,7 +52,8 @@ export function useStretch<P extends Path>(
     const stop = effect(() => {
       const seen = axis.value
       const known = loaded.peek()
-      if (!info.value) return
+      // The map first: it is what one looks at.
+      if (!info.value || !arrived.value) return
       const step = (length(seen) / plotWidth.value) * pixels
       const grown = known !== null && seen.end > known.until && whole.value.end > known.until + 0.5
       if (known && contains(known.span, seen) && known.step < step * 2 && known.step > step / 4 && !grown) return

@@ -39,7 +39,11 @@ def crash_loop(scene: Scene) -> Iterator[Suspicion]:
                 (wall >= like.window.start_ns - 30 * _SECOND_NS) & (wall < like.window.end_ns)
             ).any()
         ]
-        if not while_harmed:
+        # Somebody who was late is not late because others die, unless they take its core.
+        concerned = (
+            not scene.symptom.is_late or _is_named(scene, one.name) or _holds_core(scene, one)
+        )
+        if not while_harmed or not concerned:
             continue
         yield _loop(scene, one, wall, count)
 

@@ -21,6 +21,7 @@ from exhume.model.window import Window
 _LEAST_TURNS = 4
 _STEADY = 0.25
 _LEAST_WAITED = 0.1
+_LEAST_UNBROKEN_SECONDS = 0.4
 _PAID_FOR = ("zombie-walk", "reclaim", "compaction", "lock", "page-fault")
 
 
@@ -71,7 +72,7 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         details=details,
         actions=_actions(culprit, kind, scene.core),
         # Whoever is made to do that work by others pays for it: it is not at fault.
-        contradiction=not_waiting(scene),
+        contradiction=not_waiting(scene) or ("" if priority else _shares(holder)),
         at_most="medium" if kind == "kernel-hog" and _is_made_to(occupant) else "high",
     )
 
@@ -97,6 +98,14 @@ def not_waiting(scene: Scene) -> str:
     if harmed and waited < _LEAST_WAITED * harmed:
         return f"{victim.name} waited only {waited:.2f} s for a core in {harmed:.0f} s of harm"
     return ""
+
+
+def _shares(holder: Holder) -> str:
+    """What says that others had their turns on that core; empty where nothing does."""
+    runs = [stall.holder.longest_run.seconds for stall in holder.stalls if stall.holder is not None]
+    if max(runs, default=0.0) >= _LEAST_UNBROKEN_SECONDS:
+        return ""
+    return f"it never had the core for more than {max(runs, default=0.0):.2f} s without a break"
 
 
 def _is_made_to(occupant: Occupant) -> bool:

@@ -73,8 +73,8 @@ def softirq_flood(scene: Scene) -> Iterator[Suspicion]:
                 "spread the queues over more cores (RPS, more queues, irqbalance), or limit the "
                 "sender",
             ),
-            undo=(f"start {culprit.name} again",),
-            verify=(f"exhume series softnet.processed --instance {scene.core} --last 10m",),
+            undo=(f"start {culprit.name} again",) if sender is not None else (),
+            verify=(f"exhume series softnet.processed {scene.core} --last 10m",),
         ),
         missing=() if sender is not None else ("who sends is not on this node, or not sampled",),
     )
@@ -91,7 +91,7 @@ def _packets(scene: Scene, rate: float, window: Window) -> Proof:
         f"{rate:,.0f} packets a second were taken off the network on CPU {scene.core}",
         {"packets_per_second": round(rate)},
         window,
-        f"exhume series softnet.processed {span} --instance {scene.core}",
+        f"exhume series softnet.processed {scene.core} {span}",
     )
 
 

@@ -63,9 +63,7 @@ def throttling(scene: Scene) -> Iterator[Suspicion]:
                 now=(f"raise the CPU limit of {cgroup} (cpu.cfs_quota_us, cpu.max, or the pod's)",),
                 for_good=("set the limit to what its threads need at once, or use shares alone",),
                 undo=("set the limit back",),
-                verify=(
-                    f"exhume series cgroup.cpu_throttled_ns --instance {quote(cgroup)} --last 10m",
-                ),
+                verify=(f"exhume series cgroup.cpu_throttled_ns {quote(cgroup)} --last 10m",),
             ),
         )
 

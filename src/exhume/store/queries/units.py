@@ -25,6 +25,7 @@ def lifecycles(
     lives: ProcessEvents | None = None,
 ) -> UnitsAnswer:
     """`lives`: the execs and exits of the window, where somebody has read them already."""
+
     def every(field: str) -> list[SeriesAnswer]:
         return series(recording, field, window)
 
