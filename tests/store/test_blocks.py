@@ -29,7 +29,7 @@ def built(seconds: list[Second]) -> tuple[Block, ...]:
 
 
 @given(SECONDS)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_every_reading_is_in_the_block_of_its_field_and_nothing_else_is(
     seconds: list[Second],
 ) -> None:

@@ -51,7 +51,7 @@ def row_of(event: Event, start_ns: int) -> dict[str, Any]:
 
 
 @given(EVENTS, EVENTS)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 def test_events_are_told_as_they_came_or_in_order_of_time(
     some: list[Event], more: list[Event]
 ) -> None:

@@ -72,7 +72,7 @@ def check(column: ColumnType, groups: list[list[Any]]) -> bytes:
 
 
 @given(columns())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @example((ColumnType("a", "int64", "delta"), [[-(1 << 63) + 1, (1 << 63) - 1, 0, -1]]))
 @example((ColumnType("a", "int32", "delta"), [[-(1 << 31), (1 << 31) - 1] * 70]))
 @example((ColumnType("a", "int64", "delta", nullable=True), [[int(NULL)] * 5, []]))

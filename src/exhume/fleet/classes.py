@@ -11,9 +11,13 @@ import numpy as np
 from exhume.fleet import statistics
 from exhume.fleet.attributes import Splits, bit_counts
 from exhume.model.arrays import I64, U8, Bool
+from exhume.model.fingerprint import TIERS
 
 LOG_LIMIT = math.log(0.05 * (1 + 1e-9))
 LOG_WORTH_JOINING = math.log(0.25)
+DIFFERENT_AMONG = 300
+ALIKE = 0.9
+"""Splits that agree on so many nodes are counted as one finding."""
 JOIN_AMONG = 200
 """Of the best, those with unread nodes are looked at for the class they belong to."""
 
@@ -32,9 +36,14 @@ class Candidate:
     named: int = 0
     """Cases whose diagnosis names a member."""
     tier: int = 0
+    """Of its most telling member, as an index of TIERS."""
     tries: int = 1
     """How many thresholds the tested split was chosen from."""
     is_testable: bool = True
+
+    @property
+    def is_level(self) -> bool:
+        return TIERS[self.tier] == "load"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +115,41 @@ def testable(candidates: Sequence[Candidate], table: Table) -> int:
     return sum(one.is_testable for one in candidates)
 
 
-def correct(candidates: Sequence[Candidate], tested: int) -> None:
-    """Benjamini and Hochberg. What a diagnosis named was not picked out of the crowd by its
-    p-value: those are a family of their own."""
-    for is_named in (True, False):
-        family = [one for one in candidates if one.is_testable and bool(one.named) == is_named]
-        tests = len(family) if is_named else 2 * max(1, tested)
+def correct(candidates: Sequence[Candidate], table: Table) -> None:
+    """Benjamini and Hochberg, in three families. What a diagnosis named was not picked out of the
+    crowd by its p-value. And levels that go with the illness, true as they are, must not make it
+    easier for a chance find among the causes."""
+    families: dict[tuple[bool, bool], list[Candidate]] = {}
+    for one in sorted(candidates, key=lambda one: one.log_p):
+        if one.is_testable:
+            families.setdefault((one.named > 0, one.is_level), []).append(one)
+    for (is_named, _), family in families.items():
         logs = np.array([one.log_p for one in family])
-        for one, q in zip(family, statistics.benjamini_hochberg(logs, tests), strict=True):
+        tests = len(family) if is_named else 2 * len(family)
+        found = statistics.benjamini_hochberg(logs, tests, _different(family, table))
+        for one, q in zip(family, found, strict=True):
             one.q = float(q)
+
+
+def _different(ordered: Sequence[Candidate], table: Table) -> I64:
+    """How many different splits there are up to each of them.
+
+    An image's hundred packages, each with another node that drifted, are a hundred splits and one
+    finding: counted as a hundred, one lucky image would lower the bar for all of them.
+    """
+    ranks = np.ones(len(ordered), np.int64)
+    leaders: list[int] = []
+    for place, one in enumerate(ordered):
+        if place < DIFFERENT_AMONG and one.log_p <= LOG_LIMIT:
+            rows = np.array(leaders, np.int64)
+            both = table.known[rows] & table.known[one.row]
+            common = bit_counts(both)
+            differ = bit_counts((table.has[rows] ^ table.has[one.row]) & both)
+            alike = np.maximum(differ, common - differ) >= ALIKE * common
+            if not alike.any():
+                leaders.append(one.row)
+        ranks[place] = max(1, len(leaders))
+    return ranks
 
 
 def perfect_by_chance(candidates: Sequence[Candidate], table: Table) -> float:
@@ -143,6 +178,7 @@ def joined(best: list[Candidate], table: Table) -> list[Candidate]:
         else:
             home.members += one.members
             home.named = max(home.named, one.named)
+            home.tier = min(home.tier, one.tier)
             home.q = min(home.q, one.q) if one.named else home.q
             gone.add(id(one))
     return [one for one in best if id(one) not in gone]

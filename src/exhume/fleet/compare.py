@@ -37,7 +37,6 @@ Q_LIMIT = 0.05
 SHOWN_CLASSES = 20
 LOOKED_AT = 30
 """So many of the best are tested against each other."""
-_LEVELS = TIERS.index("load")
 _AREA_ORDER = {area.name: place for place, area in enumerate(AREAS)}
 
 
@@ -65,7 +64,8 @@ def compare(
     tested = testable(candidates, view.table)
     for one in candidates:
         one.named = max(named.get(splits.splits[row].column, 0) for row in one.members)
-    correct(candidates, tested)
+        one.tier = min(TIERS.index(view.column(row).tier) for row in one.members)
+    correct(candidates, view.table)
     best = joined(sorted(candidates, key=lambda one: one.log_p), view.table)[: 4 * LOOKED_AT]
     classes = _ranked(best, view)
     separates = any(one.separates and not one.alongside for one in classes)
@@ -122,10 +122,8 @@ class _View:
 
 def _ranked(best: list[Candidate], view: _View) -> list[SplitClass]:
     """What separates and is not a mere level, by strength and what explains what; then the rest."""
-    for one in best:
-        one.tier = min(TIERS.index(view.column(row).tier) for row in one.members)
     found = [one for one in best if one.q <= Q_LIMIT][:LOOKED_AT]
-    causes = [one for one in found if one.tier < _LEVELS]
+    causes = [one for one in found if not one.is_level]
     evidence = Evidence(view.table.has, view.table.known, view.table.ill)
     order, explained = arrange(
         [
@@ -135,7 +133,7 @@ def _ranked(best: list[Candidate], view: _View) -> list[SplitClass]:
         evidence,
     )
     ranked = [causes[place] for place in order]
-    ranked += [one for one in found if one.tier == _LEVELS]
+    ranked += [one for one in found if one.is_level]
     chosen = {id(one) for one in ranked}
     ranked += sorted(
         (one for one in best if id(one) not in chosen),
@@ -192,7 +190,7 @@ def _class(one: Candidate, table: Table, members: list[Attribute], explained_by:
         named_by_cases=one.named,
         is_answer=separates and one.named > 0 and members[0].on_ill and not explained_by,
         explained_by=explained_by,
-        alongside=one.tier == _LEVELS,
+        alongside=one.is_level,
     )
 
 

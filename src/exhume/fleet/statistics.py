@@ -145,13 +145,15 @@ def _log_chance_of_gap(ends: I64, nodes: int, ill: int, gap: float) -> float:
     return min(0.0, math.log(reached)) if reached > 0 else -math.inf
 
 
-def benjamini_hochberg(log_p: F64, tests: int | None = None) -> F64:
-    """q-values; `tests` where more were made than are listed here."""
+def benjamini_hochberg(log_p: F64, tests: int | None = None, ranks: I64 | None = None) -> F64:
+    """q-values; `tests` where more were made than are listed here. `ranks`: in the order of p, how
+    many different ones there are up to each; by default each counts."""
     count = len(log_p) if tests is None else tests
     if len(log_p) == 0:
         return np.zeros(0)
     order = np.argsort(log_p, kind="stable")
-    scaled = log_p[order] + math.log(count) - np.log(np.arange(1, len(log_p) + 1))
+    places = np.arange(1, len(log_p) + 1) if ranks is None else ranks
+    scaled = log_p[order] + math.log(count) - np.log(places)
     smallest = np.minimum.accumulate(scaled[::-1])[::-1]
     found = np.empty(len(log_p))
     found[order] = np.exp(np.minimum(0.0, smallest))

@@ -23,7 +23,7 @@ Reader = Callable[[Source, Context], Iterator[Piece]]
 def _late(name: str) -> Callable[..., Any]:
     """The function of that name in a module beside this one, which is loaded when it is called.
 
-    To load all readers takes a third of a second, and most imports need one of them.
+    To load all readers doubles the time it takes to start, and most imports need one of them.
     """
 
     module, function = name.split(".")

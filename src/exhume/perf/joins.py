@@ -69,8 +69,10 @@ def pointers(columns: Sequence[I64]) -> ctypes.Array[ctypes.c_void_p]:
 
 
 class Rows:
-    """Distinct rows of whole numbers, numbered as they come first. A dictionary would take 250
-    bytes a row: what a segment's threads would then need, the closer does not have."""
+    """Distinct rows of whole numbers, numbered as they come first, at 8 bytes a number.
+
+    In a dictionary the 100,000 threads of a busy segment were a large part of the closer's memory.
+    """
 
     def __init__(self, width: int) -> None:
         self._library = library()

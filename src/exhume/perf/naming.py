@@ -66,7 +66,7 @@ class Namer:
         columns = raw.pid.astype(np.int64), raw.tid.astype(np.int64), comm, cgroup
         first, which = distinct_rows(*columns)
         keys = [column[first] for column in columns]
-        # In order of pid and tid: half the size on disk.
+        # In order of pid and tid, as far as they come together: segments are 1 % smaller.
         order = np.lexsort(keys[::-1])
         before = len(self._threads)
         numbers = np.empty(len(first), np.int64)

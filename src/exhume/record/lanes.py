@@ -179,6 +179,9 @@ class Lanes:
             self._given.discard(source.name)
             if collected is not None:
                 found.append((source.name, collected))
+                if not collected.note:
+                    self.problems.pop(source.name, None)
+                    continue
             self.problems[source.name] = _state(source.name, collected, error)
         return found
 
@@ -188,4 +191,4 @@ def _state(name: str, collected: Collected | None, error: BaseException | None) 
         return SourceState(name, "broken", f"{error}" or type(error).__name__)
     if collected is None:
         return SourceState(name, "absent", "this machine does not offer it")
-    return SourceState(name, "broken" if collected.note else "ok", collected.note)
+    return SourceState(name, "broken", collected.note)

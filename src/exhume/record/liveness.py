@@ -6,7 +6,7 @@ them back. Between two ticks a core can be off and on again, and look as if noth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -25,20 +25,22 @@ _WORK = frozenset(f"cpu.{mode}" for mode in CPU_MODES if mode not in ("idle", "i
 
 class Liveness:
     def __init__(self) -> None:
-        self._worked: dict[str, int] = {}
+        self._before: Sequence[Reading] = ()
         self._silent_ticks: dict[str, int] = {}
 
     def silent(self, readings: Sequence[Reading], sampled: U32) -> tuple[int, ...]:
         """Of one tick: per-core times, and the cores of its samples. Tells of each core once."""
-        worked = _work(readings)
+        before, self._before = self._before, readings
         heard = set(map(str, tally(sampled.view(np.int32))[0]))
+        for core in heard:
+            self._silent_ticks.pop(core, None)
+        cores: Iterable[str] = next((r.instances for r in readings if r.field in _WORK), ())
+        if heard.issuperset(cores):
+            return ()
+        worked, by_then = _work(readings), _work(before)
         for core, jiffies in worked.items():
-            busy = jiffies - self._worked.get(core, jiffies) >= BUSY_JIFFIES
-            if core in heard:
-                self._silent_ticks.pop(core, None)
-            elif busy:
+            if core not in heard and jiffies - by_then.get(core, jiffies) >= BUSY_JIFFIES:
                 self._silent_ticks[core] = self._silent_ticks.get(core, 0) + 1
-        self._worked = worked
         silent = [core for core, ticks in self._silent_ticks.items() if ticks >= SILENT_TICKS]
         for core in silent:
             del self._silent_ticks[core]

@@ -29,6 +29,10 @@ MAX_STACK = 127
 NO_FLAGS, NO_TYPES = Flag(0), SampleType(0)
 
 
+_CLOCKID = int(Flag.USE_CLOCKID)
+"""Asked for each second, and an enumeration takes its time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """An optional part of an event: what it gives and since when the kernel has it."""
@@ -75,7 +79,7 @@ class Offer:
 
     @property
     def has_monotonic_times(self) -> bool:
-        return bool(self.sample.flags & self.sideband.flags & Flag.USE_CLOCKID)
+        return bool(self.sample.flags & self.sideband.flags & _CLOCKID)
 
     @property
     def has_build_ids(self) -> bool:

@@ -14,6 +14,7 @@ import socket
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -133,17 +134,23 @@ def readings(stats: tuple[NicStats, ...]) -> tuple[Reading, ...]:
     counters: dict[str, int] = {}
     gauges: dict[str, int] = {}
     for nic in stats:
-        for name, value in zip(nic.names, nic.values.tolist(), strict=True):
-            if GAUGES.search(name):
-                gauges[f"{nic.interface} {name}"] = value
-            elif RECORDED.search(name):
-                counters[f"{nic.interface} {name}"] = value
+        values = nic.values.tolist()
+        for kept, places in zip((counters, gauges), _kept(nic.names), strict=True):
+            kept.update((f"{nic.interface} {nic.names[at]}", values[at]) for at in places)
     found = (("nic.stat", counters), ("nic.level", gauges))
     return tuple(
         Reading(field_id, tuple(values), np.array(list(values.values()), np.int64))
         for field_id, values in found
         if values
     )
+
+
+@lru_cache(maxsize=64)
+def _kept(names: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Which of a driver's hundreds of counters are recorded, and which of its levels."""
+    gauges = tuple(at for at, name in enumerate(names) if GAUGES.search(name))
+    rest = set(range(len(names))) - set(gauges)
+    return tuple(at for at in sorted(rest) if RECORDED.search(names[at])), gauges
 
 
 def _stats(interface: str, known: dict[str, tuple[str, ...]], ask: Ioctl) -> NicStats | None:

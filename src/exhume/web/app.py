@@ -53,6 +53,7 @@ class Desk:
         self._fresh_seconds = FRESH_SECONDS
         self._lock = threading.Lock()
         self._recording: Recording | None = None
+        self._whole = Window(0, 1)
         self._seen = 0.0
 
     def ask(self, question: Question, request: Request) -> tuple[Any, str]:
@@ -74,8 +75,10 @@ class Desk:
             return made, _file_name(node, asked.window, FORMATS[format_].suffix)
 
     def _asked(self, question: Question | None, request: Request) -> Asked:
+        recording = self._current(request)
         asked = Asked(
-            self._current(request),
+            recording,
+            self._whole,
             self._data,
             request.query_params,
             request.path_params,
@@ -95,13 +98,12 @@ class Desk:
         else:
             return self._recording
         self._seen = time.monotonic()
+        self._whole = self._recording.window()
         return self._recording
 
     def _ends_later(self, request: Request) -> bool:
         """The question goes beyond what was there when we last looked."""
-        assert self._recording is not None
-        known = self._recording.window()
-        return questions.window(request.query_params, known).end_ns >= known.end_ns
+        return questions.window(request.query_params, self._whole).end_ns >= self._whole.end_ns
 
 
 def _mark(question: Question, asked: Asked, query: str) -> str:
@@ -109,9 +111,9 @@ def _mark(question: Question, asked: Asked, query: str) -> str:
     if questions.START not in question.parameters or asked.query.get("base") == "whole":
         return ""
     views = asked.recording.views(asked.window)
-    if not views or any(view.state == "head" for view in asked.recording.views(asked.window)):
+    if not views or any(view.state == "head" for view in views):
         return ""
-    if asked.window.end_ns > asked.recording.window().end_ns:
+    if asked.window.end_ns > asked.whole.end_ns:
         return ""
     made_of = "\n".join([__version__, question.path, str(dict(asked.path)), query,
                          *(view.name for view in views)])  # fmt: skip

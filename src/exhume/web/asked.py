@@ -18,6 +18,8 @@ from exhume.web.diagnosis import Diagnoses
 @dataclass(frozen=True, slots=True)
 class Asked:
     recording: Recording
+    whole: Window
+    """From the first instant recorded to the last; to ask for it takes a look at every segment."""
     data: Path
     query: QueryParams
     path: Mapping[str, str]
@@ -29,7 +31,7 @@ class Asked:
 
     @property
     def window(self) -> Window:
-        return questions.window(self.query, self.recording.window())
+        return questions.window(self.query, self.whole)
 
     @property
     def filter(self) -> Filter:

@@ -162,7 +162,7 @@ def _base(asked: Asked) -> Window:
     if kind == "preceding":
         return Window(2 * window.start_ns - window.end_ns, window.start_ns)
     if kind == "whole":
-        return asked.recording.window()
+        return asked.whole
     start = questions.seconds(asked.query, "base_start")
     end = questions.seconds(asked.query, "base_end")
     if end <= start:

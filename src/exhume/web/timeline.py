@@ -52,7 +52,7 @@ def recording(asked: Asked) -> RecordingInfo:
     spans = asked.recording.spans()
     views = asked.recording.views()
     last = views[-1].origin if views else None
-    whole = asked.recording.window()
+    whole = asked.whole
     heads = [span for span in spans if span.state == "head"]
     return RecordingInfo(
         version=__version__,
