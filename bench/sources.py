@@ -38,8 +38,8 @@ from tests.sources.trees import Machine, Tree
 from tests.sources.trees import interrupts as made_interrupts
 
 # How often the recorder reads it, in seconds, for the last column.
-EVERY = {"vmstat": 10, "meminfo": 10, "ethtool": 10, "memcg count": 10, "cpu bandwidth": 10}
-EVERY |= {"units": 10, "affinity": 30, "memcg holders": 600, "processes": 1}
+EVERY = {"meminfo": 10, "ethtool": 10, "memcg count": 10, "cpu bandwidth": 10, "units": 10}
+EVERY |= {"affinity": 60, "memcg holders": 60}
 
 T = TypeVar("T")
 

@@ -158,7 +158,10 @@ def _receive(fd: int, limit_seconds: float) -> Found | str | None:
 def _read(fd: int, size: int, limit_seconds: float) -> bytes | None:
     pieces: list[bytes] = []
     while size > 0:
-        ready, _, _ = select.select([fd], [], [], limit_seconds)
+        # Not select(): it takes no descriptor above 1023.
+        waiting = select.poll()
+        waiting.register(fd, select.POLLIN)
+        ready = waiting.poll(limit_seconds * 1000)
         if not ready:
             raise TimeoutError
         piece = os.read(fd, min(size, 1 << 20))
