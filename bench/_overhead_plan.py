@@ -23,6 +23,9 @@ class Plan:
     rounds: int
     start_up_seconds: float
     steady_seconds: float
+    """With the end of a segment in them."""
+    plain_seconds: float
+    """After them, without."""
     close_after_seconds: float
     """From the start of the recorder to the end of its first segment."""
     fixed_seconds: float
@@ -32,8 +35,8 @@ class Plan:
 
 
 # perf writes a new file every 5 s: a steady window holds a whole number of them.
-FULL = Plan(3, 5, 15, 9, 0.8, 2, has_long_close=True)
-QUICK = Plan(1, 3, 10, 7, 0.4, 1, has_long_close=False)
+FULL = Plan(3, 5, 15, 15, 9, 0.8, 2, has_long_close=True)
+QUICK = Plan(1, 3, 10, 5, 7, 0.4, 1, has_long_close=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,16 @@ from pathlib import Path
 from statistics import median
 
 from bench._overhead_plan import NS, SEGMENT_SECONDS, Contender, Plan
-from bench._overhead_watch import POLL_SECONDS, ROLES, Groups, Role, Snapshot, Watch, snapshot
+from bench._overhead_watch import (
+    POLL_SECONDS,
+    ROLES,
+    Groups,
+    Role,
+    Snapshot,
+    Watch,
+    peak_rss_bytes,
+    snapshot,
+)
 from bench.workloads import (
     Done,
     Kind,
@@ -61,6 +70,9 @@ class Turn:
     contender: str
     start_up_cpu_seconds: float
     cpu_percent: dict[Role, float]
+    """While a segment ends and is closed."""
+    plain_percent: dict[Role, float]
+    """While none does."""
     load_seconds_per_work: float
     """CPU seconds of the load per second of work as calibrated."""
     pace_ratio: float
@@ -107,16 +119,23 @@ class Bench:
                 watch.start()
                 stack.callback(watch.stop)
             start = time.monotonic()
-            load = self._load(pace, start_up_seconds + plan.steady_seconds)
+            plain_seconds = plan.plain_seconds if contender.command is not None else 0
+            load = self._load(pace, start_up_seconds + plan.steady_seconds + plain_seconds)
             pid = recorder.pid if recorder is not None else None
             _sleep_until(start + start_up_seconds, recorder, log)
             before = snapshot(self.groups, watch, pid)
             _sleep_until(start + start_up_seconds + plan.steady_seconds, recorder, log)
             after = snapshot(self.groups, watch, pid)
+            end = start + start_up_seconds + plan.steady_seconds + plain_seconds
+            _sleep_until(end, recorder, log)
+            at_the_end = snapshot(self.groups, watch, pid)
             done = _answer(load)
             load_end_ns = time.monotonic_ns()
             load_seconds = (self.groups.cpu_ns("load") - load_before) / NS
-            while watch is not None and watch.has_closer() and time.monotonic() < start + 60:
+            while watch is not None and time.monotonic() < start + 60:
+                # The closer waits until the recorder's other children are done.
+                if not watch.has_closer() and not _has_to_close(data):
+                    break
                 time.sleep(POLL_SECONDS)
             timed = {kind: [self._fixed(kind) for _ in range(plan.repeats)] for kind in KINDS}
             percent, machine_percent = _percent(before, after), _machine_percent(before, after)
@@ -126,6 +145,7 @@ class Bench:
                 contender=contender.name,
                 start_up_cpu_seconds=0.0,
                 cpu_percent=percent,
+                plain_percent=_percent(after, at_the_end) if plain_seconds else {},
                 load_seconds_per_work=load_seconds / self._work(done),
                 pace_ratio=sum(d.units for d in done) / sum(d.planned_units for d in done),
                 machine_percent=machine_percent,
@@ -215,12 +235,16 @@ class Bench:
             sys.executable, "-m", "exhume.record.close", str(target),
             "--keep-seconds", "1e9", "--max-bytes", str(1 << 40), "--pinned-bytes", "0",
         ]  # fmt: skip
+        spent_before = self.groups.cpu_ns("closer")
         process = self._start(command, "closer", target / "log")
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        # Not ru_maxrss: that one begins with what we had before exec.
+        peak_bytes = 0
+        while process.poll() is None:
+            peak_bytes = max(peak_bytes, peak_rss_bytes(process.pid))
+            time.sleep(POLL_SECONDS / 10)
         seconds, samples, size = _segments(target)
-        spent = usage.ru_utime + usage.ru_stime
-        return Closed(seconds, samples, spent, size, usage.ru_maxrss * 1024)
+        spent = (self.groups.cpu_ns("closer") - spent_before) / NS
+        return Closed(seconds, samples, spent, size, peak_bytes)
 
 
 def _sleep_until(when: float, recorder: subprocess.Popen[bytes] | None, log: Path) -> None:
@@ -259,6 +283,10 @@ def _memory(watch: Watch, before: Snapshot) -> Memory:
         max(i.pss_bytes or 0 for i in instants),
         watch.ring_bytes,
     )
+
+
+def _has_to_close(data: Path) -> bool:
+    return len(list(data.glob("head/*.head"))) > 1
 
 
 def _segments(data: Path) -> tuple[float, int, int]:

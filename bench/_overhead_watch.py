@@ -158,6 +158,14 @@ def _kib(text: str) -> int:
     return int(text.removesuffix(" kB")) * 1024
 
 
+def peak_rss_bytes(pid: int) -> int:
+    """0 for one that is gone."""
+    try:
+        return _kib(_fields(Path(f"/proc/{pid}/status"))["VmHWM"])
+    except (OSError, KeyError):
+        return 0
+
+
 def _ring_bytes(pid: int) -> int:
     """Rings are memory of the kernel, which newer ones don't count in RSS (remap_pfn_range)."""
     total = 0

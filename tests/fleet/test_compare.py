@@ -148,7 +148,7 @@ def test_the_planted_cause_comes_first_and_before_its_zone(cause: Cause, nodes: 
     assert right == 3
 
 
-@pytest.mark.parametrize("nodes", [6, 60, 400])
+@pytest.mark.parametrize("nodes", [6, 12, 60, 400])
 def test_nothing_is_claimed_where_nothing_was_planted(nodes: int) -> None:
     claims = 0
     for seed in range(8):

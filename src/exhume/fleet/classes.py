@@ -172,7 +172,8 @@ def joined(best: list[Candidate], table: Table) -> list[Candidate]:
     for one in fullest:
         home = None
         if table.known_all[one.row] < whole and one.log_p <= LOG_WORTH_JOINING:
-            home = _home(one, homes, table)
+            # A level's q is not a cause's: those two never become one.
+            home = _home(one, [h for h in homes if h.is_level == one.is_level], table)
         if home is None:
             homes.append(one)
         else:

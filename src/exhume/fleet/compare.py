@@ -35,6 +35,7 @@ from exhume.model.fingerprint import AREAS, TIERS
 
 Q_LIMIT = 0.05
 SHOWN_CLASSES = 20
+CANDIDATES = 10
 LOOKED_AT = 30
 """So many of the best are tested against each other."""
 _AREA_ORDER = {area.name: place for place, area in enumerate(AREAS)}
@@ -132,13 +133,16 @@ def _ranked(best: list[Candidate], view: _View) -> list[SplitClass]:
         ],
         evidence,
     )
-    ranked = [causes[place] for place in order]
-    ranked += [one for one in found if one.is_level]
-    chosen = {id(one) for one in ranked}
-    ranked += sorted(
+    chosen = {id(one) for one in found}
+    rest = sorted(
         (one for one in best if id(one) not in chosen),
-        key=lambda one: (one.q > Q_LIMIT, round(one.log_p, 9), one.tier),
+        key=lambda one: (one.q > Q_LIMIT, one.is_level, round(one.log_p, 9), one.tier),
     )
+    levels = [one for one in found if one.is_level]
+    # Without a cause that separates, the candidates for one are still more telling than a level.
+    before = 0 if causes else CANDIDATES
+    ranked = [causes[place] for place in order]
+    ranked += [*rest[:before], *levels, *rest[before:]]
     members = {id(one): view.members(one) for one in ranked}
     why = {
         id(causes[place]): name_of(members[id(causes[by])][0]) for place, by in explained.items()
