@@ -19,6 +19,12 @@ NATIVE    := $(wildcard src/exhume/*/*.c src/exhume/*/*.h)
 RUN_STAMP := $(VENV)/.run-ready
 DEV_STAMP := $(VENV)/.dev-ready
 
+# Tests side by side; those that listen to the whole machine come after them, one by one.
+JOBS ?= $(shell nproc)
+define pytest
+$(BIN)/pytest $(1) $(ARGS) || [ $$? -eq 5 ] # 5: none of those chosen is of this kind
+endef
+
 # The page: TypeScript in ui/, built into the package. Without Node.js everything else still works.
 NPM        ?= npm
 NODE_STAMP := ui/node_modules/.ready
@@ -71,7 +77,8 @@ check: $(CHECKS) ## lint, format, types, generated files, import directions
 .PHONY: test
 test: setup-dev check ## check, then every test; ARGS="-k store" chooses
 	@if $(have-node); then $(MAKE) test-page; fi
-	$(BIN)/pytest $(ARGS)
+	$(call pytest,-m "not kernel" -n $(JOBS) --dist loadfile)
+	$(call pytest,-m kernel)
 
 .PHONY: test-page
 test-page: $(NODE_STAMP)

@@ -10,7 +10,7 @@ EPOCH_NS = 60_000_000_000
 EPOCH_WORDS = 1_000_000
 """8 MB of addresses: what whoever assembles a segment must hold at once."""
 EPOCH_RECORDS = 300_000
-EPOCH_SAMPLES = 100_000
+EPOCH_SAMPLES = 60_000
 
 
 @dataclass(slots=True)

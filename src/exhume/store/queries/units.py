@@ -45,6 +45,7 @@ def lifecycles(
     if lives is None:
         lives = process_events(recording, window)
     found: list[Lifecycle] = units.of_units(told_events, restarts("unit.restarts"), lives, seconds)
+    has_units = bool(found)  # also without systemd: its lines in an imported log tell of them
     found += units.of_containers(told_events, restarts("container.restarts"), seconds)
     found += units.of_processes(lives, seconds)
     times = process_times(recording, window)
@@ -64,7 +65,7 @@ def lifecycles(
         window=window,
         recorded_seconds=seconds,
         lifecycles=units.worst_first(one for one in found if one.kind in kinds),
-        notes=_notes(recording, window, ran),
+        notes=_notes(recording, window, ran, has_units=has_units),
     )
 
 
@@ -80,10 +81,12 @@ def _gained_zombies(zombies: SeriesAnswer | None, boot: Window | None) -> int | 
     return int(counts[-1] - counts[0]) if len(counts) > 1 else None
 
 
-def _notes(recording: Recording, window: Window, ran: tuple[Boot, ...]) -> tuple[str, ...]:
+def _notes(
+    recording: Recording, window: Window, ran: tuple[Boot, ...], *, has_units: bool
+) -> tuple[str, ...]:
     fields = {field for view in recording.views(window) for field in view.fields()}
     notes = []
-    if "unit.active" not in fields:
+    if "unit.active" not in fields and not has_units:
         notes.append("no systemd units were recorded: systemd does not run here, or hides")
     if "container.total" not in fields:
         notes.append("no containers were recorded: neither Docker nor CRI listens here")
