@@ -2,11 +2,16 @@
 
     python -m bench.ingest [--samples N] [--keep DIR]
 
-Records this machine for some seconds under a mixed load and repeats the records, each time later,
-until there are enough. CPU seconds are compared, because they hardly depend on what else goes on;
-ratios of wall time and the memory of the largest process stand beside them. Starting and reading
-symbols takes the same whatever the capture: the second row, of five times as many samples, shows
-what is left of that. Best of three for both sides. Nothing passes or fails here.
+Records a load for some seconds and repeats the records, each time later, until there are enough.
+CPU seconds are compared; ratios of wall time and the memory of the largest process stand beside
+them. Both sides name the same symbols, from the same files.
+
+Two things decide the ratio, so both are shown. Starting and reading symbols takes the same whatever
+the capture: a second row has five times as many samples. And perf script takes its time by the
+frame, we by the sample and the distinct stack: one load is a program with frame pointers, as Go's
+are always and many distributions' are again; the other is Python without them, whose stacks end
+after a few frames, with all else that goes on here. Best of three for both sides, of one for perf
+script on the long ones. Nothing passes or fails here.
 """
 
 from __future__ import annotations
@@ -24,6 +29,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from bench import _plain_script
 from bench._captures import repeated
 from bench.machine import describe
@@ -34,6 +41,8 @@ from exhume.perf.script import ScriptReader
 ROUNDS = 3
 RECORD_SECONDS = 4
 RATE_HZ = 1999
+_LEAST_MARK = np.uint64(2**64 - 4095)
+"""PERF_CONTEXT_MAX: from here on a word of a call chain says whose addresses follow."""
 # Keeps every core busy in both modes, with stacks of all depths and some programs that come and go.
 LOAD = """
 import hashlib, json, os, re, subprocess, sys, threading, time
@@ -43,6 +52,30 @@ while time.time() < end:
     deep(30); json.loads(json.dumps(list(range(2000)))); re.findall(r"(a|b)+", "ab" * 2000)
     for name in os.listdir("/proc/self"): os.path.exists("/proc/self/" + name)
     if time.time() % 1 < 0.02: subprocess.run(["true"])
+"""
+# A program with frame pointers: calls 10 to 40 deep, by one of 64 ways each, and the kernel.
+DEEP_LOAD = """
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+static volatile unsigned long sink;
+#define CALLER(name, next) \\
+    __attribute__((noinline)) static void name(int depth, unsigned way) { next; sink += way; }
+static void turn(int depth, unsigned way);
+CALLER(even, turn(depth - 1, way / 2))
+CALLER(odd, turn(depth - 1, way / 2))
+__attribute__((noinline)) static void turn(int depth, unsigned way) {
+    struct stat found;
+    if (depth > 0) way & 1 ? odd(depth, way) : even(depth, way);
+    else if (sink & 1) for (int i = 0; i < 2000; i++) sink += i;
+    else for (int i = 0; i < 20; i++) stat("/proc/self/status", &found);
+    sink++;
+}
+int main(int count, char **words) {
+    time_t end = time(NULL) + atoi(words[1]);
+    for (unsigned way = 0; time(NULL) < end; way++) turn(5 + way % 16, way / 16 % 64);
+    return count < 2;
+}
 """
 
 
@@ -89,28 +122,55 @@ def best_of(rounds: int, function: Callable[[], object]) -> float:
     return min(found)
 
 
-def record(folder: Path) -> Path:
+def deep_load(folder: Path) -> list[str] | None:
+    """The program with frame pointers; None where there is no compiler."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return None
+    source, program = folder / "deep.c", folder / "deep"
+    source.write_text(DEEP_LOAD)
+    flags = ["-O1", "-g0", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"]
+    subprocess.run([compiler, *flags, str(source), "-o", str(program)], check=True)
+    return [str(program)]
+
+
+def record(folder: Path, load: Sequence[str], *, alone: bool) -> Path:
+    """`alone`: without all else that runs here."""
     path = folder / "recorded.data"
     perf = shutil.which("perf")
     if perf is None:
         raise SystemExit("perf is not installed (apt: linux-perf)")
-    loads = [
-        subprocess.Popen([sys.executable, "-c", LOAD, str(RECORD_SECONDS + 1)])
-        for _ in range(os.cpu_count() or 1)
-    ]
-    subprocess.run(
-        [perf, "record", "-q", "-e", "cpu-clock", "-F", str(RATE_HZ), "-a", "-g", "-o", str(path),
-         "--", "sleep", str(RECORD_SECONDS)],
-        check=True,
-    )  # fmt: skip
-    for load in loads:
-        load.wait()
+    loads = [subprocess.Popen([*load, "60"]) for _ in range(os.cpu_count() or 1)]
+    time.sleep(0.5)  # started: what is repeated later has no exec of theirs
+    of = ["-p", ",".join(str(one.pid) for one in loads)] if alone else ["-a"]
+    try:
+        subprocess.run(
+            [perf, "record", "-q", "-e", "cpu-clock", "-F", str(RATE_HZ), *of, "-g", "-o",
+             str(path), "--", "sleep", str(RECORD_SECONDS)],
+            check=True,
+        )  # fmt: skip
+    finally:
+        for one in loads:
+            one.kill()
+            one.wait()
     return path
 
 
 def decode(path: Path) -> int:
     data = PerfData(lambda: path.open("rb", buffering=0), str(path))
     return sum(len(walked.samples) for walked in data.walks())
+
+
+def frames(path: Path) -> float:
+    """Of a sample, on average; the marks between kernel and program are none."""
+    total = count = 0
+    for walked in PerfData(lambda: path.open("rb", buffering=0), str(path)).walks():
+        ends = np.cumsum(walked.word_count)
+        is_frame = np.concatenate([[0], np.cumsum(walked.words < _LEAST_MARK)])
+        depth = is_frame[ends] - is_frame[ends - walked.word_count]
+        total += int(depth[walked.samples.stack].sum())
+        count += len(walked.samples)
+    return total / max(1, count)
 
 
 def parse(path: Path) -> int:
@@ -175,16 +235,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        compare(folder, args.samples)
+        if (load := deep_load(folder)) is not None:
+            print("\nWith frame pointers")
+            compare(folder, args.samples, record(folder, load, alone=True))
+        print("\nWithout frame pointers")
+        recorded = record(folder, [sys.executable, "-c", LOAD], alone=False)
+        script = compare(folder, args.samples, recorded)
+        times = -(-args.samples // decode(recorded) // 4)
+        compare_pieces(folder, recorded, times, script)
+        compare_text(folder, folder / "perf.txt")
 
 
-def compare(folder: Path, wanted: int) -> None:
-    recorded = record(folder)
+def compare(folder: Path, wanted: int, recorded: Path) -> float:
+    """Wall seconds that perf script takes for a sample."""
     base = decode(recorded)
     data, text = folder / "perf.data", folder / "perf.txt"
     repeated(recorded, data, -(-wanted // base))
     samples, size = decode(data), data.stat().st_size
-    print(f"\nperf.data: {samples:,} samples, {size / 1e6:,.0f} MB, {size / samples:.0f} B each")
+    print(
+        f"perf.data: {samples:,} samples, {size / 1e6:,.0f} MB, {size / samples:.0f} B and "
+        f"{frames(recorded):.0f} frames each"
+    )
     print("CPU seconds compared, × against perf script; wall time in brackets")
 
     def script_of(path: Path, out: Path | None = None) -> Cost:
@@ -201,8 +272,7 @@ def compare(folder: Path, wanted: int) -> None:
     ours = best(ROUNDS, lambda: import_(folder, long))
     show("exhume import, five times as long", many, long.stat().st_size, ours, long_script, "")
     long.unlink()
-    compare_pieces(folder, recorded, -(-wanted // base // 4), script.wall_seconds / samples)
-    compare_text(folder, text)
+    return script.wall_seconds / samples
 
 
 def compare_pieces(folder: Path, recorded: Path, times: int, perf_seconds: float) -> None:

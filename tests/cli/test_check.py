@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from exhume.cli import check as command
-from exhume.cli.check import npd_line
+from exhume.cli.check import npd_line, read_known
 from exhume.cli.main import main
 from exhume.cli.render.check import render
 from exhume.cli.schemas import schemas
@@ -88,3 +88,16 @@ def test_a_directory_that_is_not_there_is_an_error_when_it_was_named(
 def test_two_forms_at_once_are_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--npd", "--json"]) == 64
     assert "exclude each other" in capsys.readouterr().err
+
+
+def test_known_units_are_read_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "units.txt"
+    path.write_text("# ours\nssh.service\n\n  node-*  # all of them\n")
+    assert read_known(path) == ("ssh.service", "node-*")
+
+
+def test_a_list_of_known_units_that_is_not_there_is_a_usage_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--known", str(tmp_path / "no")]) == 64
+    assert "one unit or pattern a line" in capsys.readouterr().err

@@ -4,12 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from exhume.cli import common
 from exhume.cli.main import main
+from exhume.cli.render.compare import render
 from exhume.cli.schemas import schemas
 from exhume.fleet import codec
+from exhume.fleet.cohort import Column, Fleet
+from exhume.fleet.compare import compare
 from tests.cli.story import SECONDS, START_WALL
 from tests.fleet.made import fingerprint
 
@@ -97,3 +102,34 @@ def test_windows_of_one_node_are_compared(story: str, capsys: pytest.CaptureFixt
     assert found["attributes"] > 0
     assert main([*words[:3], "--event", "no-such", *window]) == 65
     assert "there are:" in capsys.readouterr().err
+    assert main([*words[:3], "--event", "unit-start", *window]) == 65
+    assert "each of the 20 windows has it" in capsys.readouterr().err
+
+
+def test_a_threshold_that_the_ill_do_not_reach_is_said_of_them_and_long_lists_stay_indented() -> (
+    None
+):
+    nodes = tuple(f"n{place}" for place in range(20))
+    ill = np.arange(20) < 8
+    budget = np.arange(20, dtype=np.int32)
+    values = tuple(str(100 + 10 * place) for place in range(20))
+    packages = tuple(
+        Column("package", f"library-number-{n}", "config", (~ill).astype(np.int32), ("1.0", "1.1"))
+        for n in range(6)
+    )
+    fleet = Fleet(nodes, (Column("sysctl", "net.budget", "config", budget, values), *packages))
+    answer = compare(fleet, ill, ~ill)
+    screen = common.console(60)
+    with screen.capture() as shown:
+        screen.print(render(answer))
+    text = shown.get()
+    assert "library-number-0 = 1.1 on 0 of 8 ill and 12 of 12 well." in " ".join(text.split())
+    lines = text.splitlines()
+    begin = next(place for place, line in enumerate(lines) if "the same split" in line)
+    assert len(lines) - begin >= 3
+    assert all(line.startswith("   ") for line in lines[begin:] if line.strip())
+    alone = compare(Fleet(nodes, fleet.columns[:1]), ill, ~ill)
+    with screen.capture() as shown:
+        screen.print(render(alone))
+    assert "sysctl net.budget < 180 on 8 of 8 ill and 0 of 12 well." in shown.get()
+    assert "(on the other side)" not in shown.get()

@@ -77,6 +77,7 @@ def test_the_dashboard_asks_for_metrics_that_there_are_and_leaves_none_out() -> 
         check_names(expression)
     shown = " ".join([*asked, json.dumps(dashboard["templating"])])
     beside = {"exhume_node_info", "exhume_scrape_duration_seconds",
+              "exhume_diagnosis_cpu_seconds_total",
               "exhume_recorder_lost_records_total",
               "exhume_recorder_last_second_timestamp_seconds", "exhume_core_utilisation_worst_core",
               "exhume_network_thread_run_delay_seconds_total",

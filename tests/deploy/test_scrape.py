@@ -23,7 +23,7 @@ import pytest
 from tests.kernel.node import EXHUME, needs_root, wait_for
 
 CONFIG = """
-global: {{scrape_interval: 2s, scrape_timeout: 2s}}
+global: {{scrape_interval: 1s, scrape_timeout: 1s}}
 rule_files: [{rules}]
 scrape_configs:
   - job_name: exhume
@@ -116,6 +116,7 @@ def test_prometheus_scrapes_a_recorder_and_answers_which_core_time_was_starved(
         wait_for(lambda: query(theirs, "exhume_scrape_duration_seconds"), 20, "a second scrape")
         (worst,) = query(theirs, 'exhume_core_utilisation_worst_ratio{window="15s"}')
         assert float(worst["value"][1]) > 0.9
+        assert query(theirs, 'exhume_cases{kind="zombie-cgroups",status="found"}')
         (health,) = query(theirs, "up")
         assert health["value"][1] == "1"
         (cost,) = query(theirs, "exhume_scrape_duration_seconds")

@@ -152,6 +152,20 @@ def test_a_stopped_cgroup_is_told() -> None:
     assert one.subject == "/pod1"
 
 
+def test_short_stops_in_many_of_its_periods_are_told_too() -> None:
+    def stopped(share: float) -> list[Finding]:
+        periods = counter("cgroup.cpu_periods", [10.0] * 20, "/pod1", every=10)
+        stops = counter(
+            "cgroup.cpu_throttled", [0.0] * 9 + [10 * share] * 2 + [0.0] * 9, "/pod1", 10
+        )
+        short = counter("cgroup.cpu_throttled_ns", [0.0] * 9 + [3e7] * 2 + [0.0] * 9, "/pod1", 10)
+        return found("cpu-throttling", observation(series=[periods, stops, short]))
+
+    assert [one.figures for one in stopped(0.4)] == [{"throttled_percent_of_periods": 40.0}] * 2
+    assert [one.window for one in stopped(0.4)] == [span(80, 90), span(90, 100)]
+    assert stopped(0.1) == []
+
+
 def test_loops_are_told_and_short_jobs_are_not() -> None:
     seen = observation(
         lifecycles=(lifecycle("unit", "a.service", 60), lifecycle("unit", "b", 60, "scheduled"))

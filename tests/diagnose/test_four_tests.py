@@ -29,6 +29,8 @@ def test_clocks_may_differ_by_a_second() -> None:
         ([1, 2, 3, 4], [1, 2, 3, 4], "passed"),
         ([1, 2, 3, 4], [4, 3, 2, 1], "untested"),  # four are too few to reject anybody
         ([1, 2, 3, 4, 5], [5, 4, 3, 2, 1], "failed"),
+        ([1, 2, 3, 4, 5, 6], [2, 4, 5, 3, 6, 1], "untested"),  # what few pairs don't contradict
+        (list(range(1, 31)), [i * 7 % 31 for i in range(1, 31)], "failed"),  # many do
         ([1, 2], [1, 2], "untested"),
         ([5, 5, 5, 5.1], [1, 2, 3, 4], "untested"),  # one level has no dose
         ([1, float("nan"), 2, 3], [1, 9, 2, 3], "passed"),

@@ -11,7 +11,7 @@ import pytest
 
 from exhume.diagnose.hypotheses import HYPOTHESES
 from exhume.diagnose.judge import case_of
-from exhume.diagnose.scene import Scene
+from exhume.diagnose.scene import Scene, Usage
 from exhume.model.answers import SeriesAnswer
 from exhume.model.case import Case, Party, Symptom
 from exhume.model.evidence import Crowd
@@ -146,13 +146,28 @@ def test_a_cgroup_at_its_limit_is_filled_by_somebody_in_it() -> None:
     assert cause_of(made) == ("memory-reclaim", "filler")
 
 
-def test_packets_that_take_a_core_are_told_by_who_sends_them() -> None:
-    seen = observation(
-        series=[bumps("softnet.processed", 100, 90_000, "1")],
-        frame_ms={"blaster": {"udp_sendmsg": 9_000}, "web": {"tcp_sendmsg": 100}},
-    )
+def flooded(*senders: Usage) -> Scene:
+    seen = observation(series=[bumps("softnet.processed", 100, 90_000, "1")])
     made = scene(seen, stalls(), [occupant("ksoftirqd/1", 0.5, is_kernel_thread=True)], softirq=0.8)
+    return replace(made, senders=senders)
+
+
+def test_packets_that_take_a_core_are_told_by_who_sends_them() -> None:
+    made = flooded(Usage("blaster", 0.05, 0.0), Usage("web", 0.2, 0.19))
     assert cause_of(made) == ("softirq-flood", "blaster")
+
+
+@pytest.mark.parametrize(
+    "senders",
+    [
+        (),
+        (Usage("web", 0.2, 0.19),),  # as ever
+        (Usage("one", 0.05, 0.0), Usage("other", 0.04, 0.0)),  # it may be either
+        (Usage("beat", 0.005, 0.0),),  # next to nothing
+    ],
+)
+def test_where_no_sender_stands_out_nobody_is_named(senders: tuple[Usage, ...]) -> None:
+    assert cause_of(flooded(*senders)) == ("softirq-flood", "CPU 1")
 
 
 def test_queues_that_meet_on_that_core_are_named_beside_it() -> None:

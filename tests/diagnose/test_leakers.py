@@ -93,3 +93,36 @@ def test_without_any_count_nobody_is() -> None:
         events=starts("x.service", 10, 60), lifecycles=(lifecycle("unit", "x.service", 1000),)
     )
     assert leakers(found) == ()
+
+
+def counted(every: float, begin: float, end: float, per_second: float) -> dict[float, int]:
+    """Zombies that come steadily, counted that often."""
+    times = np.arange(0, 600, every).tolist()
+    return {t: round(per_second * (min(max(t, begin), end) - begin)) for t in times}
+
+
+def test_a_unit_asked_less_often_than_zombies_are_counted_is_not_quiet_in_between() -> None:
+    events = tuple(event(10 * i + 3.0, "unit-start", "x.service", count=5) for i in range(11, 59))
+    found = observation(
+        events=events,
+        lifecycles=(lifecycle("unit", "x.service", 240),),
+        zombies=zombies(counted(2.0, 104, 590, 0.5)),
+    )
+    (one,) = leakers(found)
+    assert one.against == ""
+    assert one.tests.counterfactual == "passed"  # there were none in the 100 s before
+    assert round(one.per_start, 1) == 1.0
+
+
+def test_what_a_start_leaves_may_come_when_it_dies() -> None:
+    """Each lives 4 s: what is counted every 2 s comes in another interval than its start."""
+    events = tuple(event(20.0 * i, "container-start", "box") for i in range(5, 29))
+    counts = {2.0 * i: sum(20.0 * k + 5 < 2 * i for k in range(5, 29)) for i in range(300)}
+
+    def lived(seconds: float) -> str:
+        boxes = (lifecycle("container", "box", 24, median_lifetime_seconds=seconds),)
+        (one,) = leakers(observation(events=events, lifecycles=boxes, zombies=zombies(counts)))
+        return one.tests.counterfactual
+
+    assert lived(4.0) == "passed"
+    assert lived(0.1) == "failed"

@@ -102,5 +102,33 @@ def test_without_the_loop_the_cause_is_open_and_says_what_to_record() -> None:
     assert any("tracefs" in gap for gap in case.gaps)
 
 
+def test_a_walk_is_as_long_as_it_was_on_the_core() -> None:
+    """Others had more and more turns the fewer zombies there were: the clock shows no dose."""
+    walks = [(start, length) for start, length in holds() if length > 0.5]
+    shared = tuple(
+        hold(start, length + 0.5 * (len(walks) - i), is_alone=False, core_ns=round(length * 1e9))
+        for i, (start, length) in enumerate(walks)
+    )
+    like = [
+        symptom(start, one.window.seconds, "payer", kind="held-thread", source="samples")
+        for (start, _), one in zip(walks, shared, strict=True)
+    ]
+    seen = story(holds=shared).seen
+    case = judged(scene(seen, like, [occupant("payer", 0.3, WALK)]))
+    cause = case.verdict.root_cause
+    assert cause is not None
+    assert cause.culprit.unit == "leaky.service"
+    assert cause.details["stall_seconds_per_zombie"] == pytest.approx(1.5e-3, rel=0.1)
+    assert cause.details["wall_seconds_per_zombie"] > 2e-3  # type: ignore[operator]
+    walk = next(link for link in case.chain if "was walking" in link.claim)
+    assert walk.tests.dose == "passed"
+
+
+def test_where_it_was_alone_one_figure_is_enough() -> None:
+    cause = judged(story()).verdict.root_cause
+    assert cause is not None
+    assert "wall_seconds_per_zombie" not in cause.details
+
+
 def test_the_answer_is_the_same_each_time() -> None:
     assert judged(story()) == judged(story())

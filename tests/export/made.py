@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from exhume.model.event import Event
-from exhume.model.profile import NO_CORE, Profile, ProfiledThread, SampleBatch, Tables
+from exhume.model.profile import Profile, ProfiledThread, SampleBatch, Tables
+from exhume.model.sample import NO_CORE
 from exhume.model.segment import SegmentData
 from exhume.model.stack import Frame, FrameKind, StackTree
 from exhume.store.recording import Recording

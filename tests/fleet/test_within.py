@@ -52,6 +52,40 @@ def test_one_stretch_that_meets_another_by_chance_is_not_claimed() -> None:
     assert found.classes[0].p > 0.2
 
 
+def stretches(random: np.random.Generator, length: int) -> F64:
+    """On and off for a while each, as processes are."""
+    turns = np.cumsum(1 + random.exponential(length, COUNT).astype(int))
+    return (np.searchsorted(turns, np.arange(COUNT), "right") % 2).astype(np.float64)
+
+
+def test_of_many_that_come_and_go_by_themselves_none_is_claimed() -> None:
+    """At most in 5 % of recordings; looked at one by one it would be more than half of them."""
+    claims, singly = 0, 0
+    for seed in range(16):
+        random = np.random.default_rng(seed)
+        ill = np.zeros(COUNT, bool)
+        for start in random.integers(0, COUNT - 3, 5):
+            ill[start : start + 3] = True
+        tracks = [
+            Track("process", f"p{n}", "load", stretches(random, 1 + n % 15), is_presence=True)
+            for n in range(40)
+        ]
+        found = compare_windows(tracks, [str(n) for n in range(COUNT)], ill, KNOWN, ())
+        claims += found.verdict == "separates"
+        singly += any(one.p <= 0.05 for one in found.classes)
+    assert claims <= 2
+    assert singly >= 8
+
+
+def test_a_symptom_as_regular_as_a_clock_can_not_be_told_from_another_clock() -> None:
+    ill = np.arange(COUNT) % 4 == 0
+    track = Track("event", "exec cron", "load", ill.astype(np.float64), is_presence=True)
+    found = compare_windows([track], [str(n) for n in range(COUNT)], ill, KNOWN, ())
+    assert found.verdict == "unknown"
+    assert "shorter windows" in found.notes[-1]
+    assert found.smallest_p == pytest.approx(0.25, abs=0.01)
+
+
 def test_few_windows_are_too_few() -> None:
     ill = np.array([1, 0, 0, 0, 0, 0], bool)
     track = Track("process", "x", "load", np.array([1.0, 0, 0, 0, 1, 0]), is_presence=True)

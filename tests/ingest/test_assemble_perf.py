@@ -120,6 +120,37 @@ def test_names_change_with_an_exec_and_live_on_in_children(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
+@given(
+    st.lists(st.tuples(st.integers(1, 30), st.sampled_from("abc")), max_size=8),
+    st.lists(st.integers(1, 30), min_size=1, max_size=25),
+    st.lists(st.integers(1, 30), max_size=4),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_sample_has_the_name_that_its_thread_had_then(
+    renames: list[tuple[int, str]], sampled: list[int], threads: list[int]
+) -> None:
+    """Also of a process that starts threads in between, which says nothing of the others."""
+    told = sorted(renames, key=lambda one: one[0])
+    chain = (USER, 0x40_0010)
+    timed = [
+        *((10 * at, enc.comm(SHAPE, 7, 7, to.encode(), Who(time=10 * at))) for at, to in told),
+        *(
+            (10 * at + 3, enc.fork(SHAPE, (7, 7, 100 + n, 7), 10 * at + 3, Who(time=10 * at + 3)))
+            for n, at in enumerate(threads)
+        ),
+        *(
+            (10 * at + 5, enc.sample(SHAPE, Sample(pid=7, tid=7, time=10 * at + 5, chain=chain)))
+            for at in sampled
+        ),
+    ]
+    records = [record for _, record in sorted(timed, key=lambda one: one[0])]
+    with TemporaryDirectory() as folder:
+        piece = piece_of(Path(folder), Capture([enc.comm(SHAPE, 7, 7, b"x"), *records]).file())
+        found = [stack[0] for stack in named(piece)]
+    before = [[to for at, to in told if at <= when] for when in sorted(sampled)]
+    assert found == [names[-1] if names else "x" for names in before]
+
+
 def test_of_several_events_what_measures_time_is_kept(tmp_path: Path) -> None:
     shape = Shape(encoder.BITS | Bit.IDENTIFIER)
     events = [

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import exhume.ingest.importing as importing
 import exhume.ingest.work as work
 from exhume.errors import ExhumeError
 from exhume.host import Host
+from exhume.ingest.inputs import expand
 from exhume.ingest.recognise import EXPECTED
 from exhume.model.answers import Filter
 from exhume.model.window import Window
@@ -49,6 +51,28 @@ def test_a_capture_becomes_a_recording_that_can_be_asked(tmp_path: Path) -> None
     assert top.processes[0].percent_of_one_core == pytest.approx(100)
     assert top.processes[0].system_percent_of_one_core == pytest.approx(100)
     assert "memcg_numa_stat_show" in {frame.frame.name for frame in top.frames}
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_capture_of_several_threads_is_one_input(tmp_path: Path, *, is_closed: bool) -> None:
+    whole = made.capture(4)
+    is_sample = [record[0] == 9 for record in whole.records]
+    rest = [r for r, one in zip(whole.records, is_sample, strict=True) if not one]
+    samples = [r for r, one in zip(whole.records, is_sample, strict=True) if one]
+    features = {**whole.features, 24: (1).to_bytes(8, "little")}
+    main = replace(whole, records=rest, features=features)
+    folder = tmp_path / "perf.data"
+    write(folder / "data", main.file(is_closed=is_closed))
+    for number in range(2):  # one thread a core
+        write(folder / f"data.{number}", b"".join(samples[number::2]))
+    symbols = write(tmp_path / "kallsyms", made.KALLSYMS)
+    write(tmp_path / "whole.data", whole.file())
+    report = do_import(tmp_path / "out", str(folder), symbols)
+    assert by_name(report)["data"].samples == 800
+    within = expand([str(tmp_path)], tmp_path / "out")[0]
+    assert [one.path.name for one in within] == ["kallsyms", "data", "whole.data"]
+    do_import(tmp_path / "same", str(tmp_path / "whole.data"), symbols)
+    assert stacks(tmp_path / "out") == stacks(tmp_path / "same")
 
 
 def test_pieces_of_a_night_are_one_recording_of_ten_minutes_each(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.ingest.kernel_pairs import KernelHints, KernelPairs
@@ -12,6 +12,7 @@ KERNEL_TIMES = st.lists(st.integers(10 * NS, 3600 * NS), min_size=1, max_size=60
 
 
 @given(KERNEL_TIMES, st.data())
+@settings(deadline=None)
 def test_late_lines_are_placed_by_the_prompt_ones_near_them(
     kernel: list[int], data: st.DataObject
 ) -> None:
@@ -26,6 +27,7 @@ def test_late_lines_are_placed_by_the_prompt_ones_near_them(
 
 
 @given(KERNEL_TIMES)
+@settings(deadline=None)
 def test_whole_seconds_of_many_lines_tell_the_offset_better_than_to_a_second(
     kernel: list[int],
 ) -> None:

@@ -107,3 +107,30 @@ def test_an_old_recording_is_not_the_node_as_it_is_now(tmp_path: Path, story: Re
     answer = check(story, tree.host)
     assert answer.looked[0] == "not the recording, which ended 11 min ago"
     assert answer.status == "clean"
+
+
+def enabled_by_hand(tree: Tree, name: str) -> None:
+    tree.write(f"etc/systemd/system/{name}", "[Service]\nExecStart=/opt/x\n")
+    wants = tree.host.root / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(parents=True, exist_ok=True)
+    (wants / name).symlink_to(f"/etc/systemd/system/{name}")
+
+
+def test_an_enabled_agent_that_no_package_brought_is_told(tmp_path: Path) -> None:
+    tree = node(tmp_path)
+    enabled_by_hand(tree, "quux-shipper.service")
+    answer = check(None, tree.host)
+    assert answer.status == "risks"
+    (risk,) = answer.risks
+    assert (risk.kind, risk.subject) == ("unknown-agent", "quux-shipper.service")
+    assert "belongs to no package (/etc/systemd/system/quux-shipper.service)" in risk.claim
+
+
+def test_with_a_list_of_known_units_it_alone_decides(tmp_path: Path) -> None:
+    tree = node(tmp_path)
+    enabled_by_hand(tree, "quux-shipper.service")
+    enabled_by_hand(tree, "other.service")
+    assert check(None, tree.host, ("quux-*", "other.service")).status == "clean"
+    (risk,) = check(None, tree.host, ("quux-*",)).risks
+    assert risk.subject == "other.service"
+    assert "is not among those that are known" in risk.claim

@@ -10,9 +10,10 @@ import pytest
 
 from exhume.cli.main import main
 from exhume.host import Host
+from exhume.inquiry.asked import Question
 from exhume.inquiry.job_log import job_failures
 from exhume.inquiry.report import around, hot_functions, report_of
-from exhume.inquiry.why import Question, why
+from exhume.inquiry.why import why
 from exhume.model.window import Window
 from exhume.store.recording import Recording
 from exhume.store.writer import write_segment

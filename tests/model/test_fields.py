@@ -26,7 +26,7 @@ ID = re.compile(rf"(?:{'|'.join(GROUPS)})(?:\.[a-z0-9_]+)+")
 NOT_FIELDS = frozenset(
     {
         *("cgroup.controllers", "cgroup.events", "cgroup.procs", "cgroup.stat"),
-        *("memory.stat", "cpu.stat", "system.slice"),
+        *("memory.stat", "cpu.cfs_quota_us", "cpu.max", "cpu.stat", "system.slice"),
     }
 )
 """Names of files that look like the id of a field."""

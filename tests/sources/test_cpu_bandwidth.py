@@ -56,6 +56,38 @@ def test_no_more_are_followed_than_fit(tmp_path: Path, monkeypatch: pytest.Monke
     assert cpu_bandwidth.readings(found)[1].values.tolist() == [40, 40, 40]
 
 
+@pytest.mark.parametrize(
+    ("layout", "file", "free", "limited"),
+    [
+        ("v1", "cpu.cfs_quota_us", "-1\n", "30000\n"),
+        ("v2", "cpu.max", "max 100000\n", "30000 100000\n"),
+    ],
+)
+def test_a_limit_is_known_before_it_has_stopped_anybody(
+    tmp_path: Path, layout: Layout, file: str, free: str, limited: str
+) -> None:
+    tree = Tree(tmp_path, Machine(2, cgroups=layout)).build()
+    base = "sys/fs/cgroup/cpu" if layout == "v1" else "sys/fs/cgroup"
+    text = V1_TEXT.replace("100", "0").replace("40", "0")
+    for name, limit in (("free", free), ("limited", limited)):
+        tree.cgroup(f"{base}/{name}")
+        tree.write(f"{base}/{name}/cpu.stat", text)
+        tree.write(f"{base}/{name}/{file}", limit)
+    found = BandwidthReader(tree.host).read()
+    assert found is not None
+    assert list(found) == ["/limited"]
+
+
+def test_one_that_is_born_later_is_seen_with_the_next_reading(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, Machine(2, cgroups="v2")).build()
+    reader = BandwidthReader(tree.host)
+    assert reader.read() == {}
+    tree.cgroup("sys/fs/cgroup/late")
+    tree.write("sys/fs/cgroup/late/cpu.stat", V2_TEXT)
+    tree.clock.pass_seconds(10)
+    assert reader.read() == {"/late": Bandwidth(100, 40, 5_000_000)}
+
+
 def test_no_cpu_controller_is_none(tmp_path: Path) -> None:
     assert BandwidthReader(Tree(tmp_path, Machine(2, cgroups="none")).build().host).read() is None
 

@@ -66,6 +66,7 @@ class Tree:
             sys=self.root / "sys",
             dev=self.root / "dev",
             run=self.root / "run",
+            root=self.root,
             clock=self.clock,
         )
 
@@ -94,11 +95,21 @@ class Tree:
             for resource in ("cpu", "memory", "io"):
                 self.write(f"proc/pressure/{resource}", PRESSURE)
             self.write("proc/pressure/irq", PRESSURE.splitlines(keepends=True)[1])
+            self.numa(2 if machine.cores > 2 else 1)
         self.network_card("eth0", "0000:00:05.0", "ena")
         (self.root / "sys/class/net/lo").mkdir(parents=True)
         self.kernel_threads()
         self.cgroup_tree()
         return self
+
+    def numa(self, nodes: int) -> None:
+        """Hyperthreads as most machines number them: the second half sits beside the first."""
+        machine = self.machine
+        half = max(1, machine.cores // 2)
+        self.write("sys/devices/system/node/online", core_list(tuple(range(nodes))))
+        for node in range(nodes):
+            cores = tuple(core for core in machine.online if core % half * nodes // half == node)
+            self.write(f"sys/devices/system/node/node{node}/cpulist", core_list(cores))
 
     def network_card(self, name: str, device: str, driver: str) -> None:
         pci = self.root / "sys/bus/pci/devices" / device

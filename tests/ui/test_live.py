@@ -6,6 +6,8 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -21,6 +23,9 @@ CORE = 1
 SHOWN_SECONDS = 3.0
 TRIES = 3
 """A machine that others use may be late once."""
+NICE = -15
+NICE_OF_BURST = -10
+"""It must have most of its core, whoever else wants it, to be what the core is seen doing."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +37,11 @@ def live(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     node = Node(tmp_path_factory.mktemp("live") / "data")
     try:
         node.start()
-        with served(node.data) as address, opened(browser, address) as watched:
+        with (
+            served(node.data) as address,
+            opened(browser, address) as watched,
+            going_first(os.getpid()),
+        ):
             yield watched
     finally:
         node.kill()
@@ -51,15 +60,58 @@ def test_following_shows_a_new_burst_within_three_seconds_and_brushing_it_its_fu
     took: list[float] = []
     for _ in range(TRIES):
         with programs.start("xh_spinner", "spin", 6.0, CORE) as process:
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICE_OF_BURST)
             took.append(seconds_until_seen(live, f"xh_spinner ({process.pid})"))
             ran = finish(process, 30)
         if took[-1] <= SHOWN_SECONDS:
             break
     brush_finds_it(live, ran.began + 1)
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if min(took) > SHOWN_SECONDS and load > 2 * cores:
-        pytest.skip(f"too much else goes on to time this: load {load:.0f} on {cores} cores, {took}")
     assert min(took) <= SHOWN_SECONDS, took
+
+
+@contextmanager
+def going_first(pid: int) -> Iterator[None]:
+    """Recorder, server and browser, all children of ours, before whatever else runs here: the test
+    is of them, and not of how busy the machine is."""
+    parents = {int(entry.name): parent_of(entry) for entry in Path("/proc").glob("[0-9]*")}
+    ours, more = {pid}, True
+    while more:
+        found = {child for child, parent in parents.items() if parent in ours}
+        more = not found <= ours
+        ours |= found
+    for one in ours - {pid}:
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{one}/task"):
+                os.setpriority(os.PRIO_PROCESS, int(thread), NICE)
+    # Where sessions are scheduled as groups, a thread's own priority counts only within its group.
+    groups = {Path(f"/proc/{one}/autogroup") for one in ours}
+    before = {group: nice for group in groups if (nice := nice_of(group)) is not None}
+    try:
+        for group in before:
+            set_nice(group, str(NICE))
+        yield
+    finally:
+        for group, nice in before.items():
+            set_nice(group, nice)
+
+
+def nice_of(group: Path) -> str | None:
+    try:
+        return group.read_text().split()[-1]
+    except (OSError, IndexError):
+        return None
+
+
+def set_nice(group: Path, nice: str) -> None:
+    with suppress(OSError):  # who has ended needs none
+        group.write_text(nice)
+
+
+def parent_of(entry: Path) -> int:
+    try:
+        return int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0  # it is gone
 
 
 def seconds_until_seen(live: Watched, who: str) -> float:
@@ -73,7 +125,7 @@ def seconds_until_seen(live: Watched, who: str) -> float:
         for step in (0.0, 1.0):  # a pointer that rests does not see that the map moved on
             page.mouse.move(newest + step, y + (CORE + 0.5) * row)
         page.wait_for_timeout(300)
-        if who in page.locator("body").inner_text():
+        if any(who in text for text in page.locator(".tip").all_inner_texts()):
             return time.monotonic() - began
     raise AssertionError(f"{who} was never seen")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from exhume.model.event import Event
 from exhume.model.segment import SegmentData
+from exhume.model.series import Block
 from exhume.store.writer import write_segment
 from tests.cli.story import BURST_AT, START_WALL, segments
 from tests.store.make import SECOND, by_hand
@@ -57,8 +59,12 @@ def sampled(part: SegmentData, first: int) -> SegmentData:
                    start_ns=part.start_ns)  # fmt: skip
     hostile = Event(part.start_ns + 30 * SECOND, "job-log", HOSTILE, ESCAPES,
                     fields={"signature": "ray.actor_died", "class": "job"})  # fmt: skip
+    times = np.arange(5, 600, 60, dtype=np.int64) * SECOND + part.start_ns
+    nodes = np.tile(np.array([0, 1, 0, 1], np.int64), (len(times), 1))
+    numa = Block("topology.numa_node", ("0", "1", "2", "3"), times, nodes)
     return replace(
         part,
+        blocks=(*part.blocks, numa),
         samples=made.samples,
         tree=made.tree,
         threads=made.threads,
@@ -130,6 +136,29 @@ def test_the_address_reproduces_the_view(browser: Browser, tab: Watched) -> None
         )
         again.page.wait_for_timeout(300)
         assert again.page.url == where
+
+
+def test_cores_are_ordered_by_numa_node_with_a_line_between(tab: Watched) -> None:
+    tab.go()
+    page = tab.page
+    canvas = page.locator('canvas[data-lane="map"]')
+    expect(canvas).to_have_attribute("data-nodes", "")
+    page.locator(".segmented label", has_text="by NUMA node").click()
+    expect(canvas).to_have_attribute("data-nodes", "0 2")
+    expect(canvas).to_have_attribute("aria-label", re.compile("4 cores in 2 NUMA nodes"))
+    expect(page).to_have_url(re.compile("order=numa"))
+    x, y, _, _ = tab.box("map")
+    row = float(canvas.get_attribute("data-row") or 0)
+    page.mouse.click(x + 90, y + 1.5 * row)  # the second row is the next core of the first node
+    expect(page).to_have_url(re.compile("core=2"))
+
+
+def test_where_numa_nodes_were_not_recorded_the_page_says_so(tab: Watched) -> None:
+    tab.page.route("**/api/numa-nodes?*", lambda route: route.fulfill(json=[]))
+    tab.go("?order=numa")
+    expect(tab.page.locator(".why-not")).to_contain_text("not in this recording")
+    expect(tab.page.get_by_role("radio", name=re.compile("by NUMA node"))).to_be_disabled()
+    expect(tab.page.locator('canvas[data-lane="map"]')).to_have_attribute("data-nodes", "")
 
 
 def middle_of_map(tab: Watched) -> tuple[float, float]:
@@ -228,9 +257,13 @@ def test_a_case_leads_to_its_evidence(tab: Watched) -> None:
     page.locator(".cases li button").first.click()
     expect(page.locator("article.case h2")).to_be_visible()
     expect(page.locator("article.case .chain li").first).to_be_visible()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Download as JSON").click()
-    assert saved.value.suggested_filename.endswith(".json")
+    title = page.locator("article.case h2").inner_text().partition(" ")[2]
+    for name, suffix in (("html", ".html"), ("markdown", ".md"), ("json", ".json")):
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=f"Download as {name}").click()
+        assert saved.value.suggested_filename.endswith(suffix)
+        report = unescape(Path(saved.value.path()).read_text()).replace("\\", "")
+        assert title in report
     expect(page).to_have_url(re.compile("view=case"))
     page.locator(".evidence .link").first.click()
     expect(page.locator(".selection-bar, .view").first).to_be_visible()

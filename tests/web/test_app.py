@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,16 @@ from starlette.types import Message, Scope
 
 from bench.synthetic import make_node, make_segment
 from exhume.export import FORMATS
-from exhume.model.jsonable import Json
+from exhume.export.report_markdown import markdown
+from exhume.model.case import Case
+from exhume.model.jsonable import Json, from_jsonable
 from exhume.model.schema import schema_in
 from exhume.store.writer import write_segment
 from exhume.web.app import make_app
+from exhume.web.report import REPORTS
 from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import is_loopback
+from tests.cli.story import record
 
 PATHS = [question.path for question in QUESTIONS]
 
@@ -224,6 +229,38 @@ def test_an_export_that_can_not_be_is_refused_by_name(data: Path) -> None:
     assert "no format" in client(data).get("/api/export/exe").json()["error"]
     wrong = client(data).get("/api/export/folded", params={"file": "/etc/passwd"})
     assert (wrong.status_code, "'file'" in wrong.json()["error"]) == (400, True)
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    return client(Path(record(tmp_path_factory.mktemp("story"))))
+
+
+def test_a_case_is_downloaded_as_the_report_that_the_terminal_writes(story: TestClient) -> None:
+    listed = story.get("/api/cases", params={"limit": 1}).json()
+    entry, window = listed["cases"][0], listed["window"]
+    asked = {**window, "limit": 1, "case": entry["id"]}
+    case = from_jsonable(Case, entry["case"])
+    answers = {name: story.get(f"/api/report/{name}", params=asked) for name in REPORTS}
+    assert answers["json"].json() == entry["case"]
+    assert answers["markdown"].text == markdown(case)
+    page = answers["html"].text
+    assert page.startswith("<!doctype html>")
+    assert "Content-Security-Policy" in page
+    assert escape(case.verdict.summary) in page
+    for name, answer in answers.items():
+        attached = answer.headers["content-disposition"]
+        assert re.fullmatch(r'attachment; filename="[\w.-]+"', attached)
+        assert attached.endswith(f'{REPORTS[name].suffix}"')
+
+
+def test_a_report_of_what_is_no_case_is_refused_by_name(story: TestClient) -> None:
+    listed = story.get("/api/cases", params={"limit": 1}).json()
+    asked = {**listed["window"], "limit": 1, "case": "<none>"}
+    wrong = story.get("/api/report/html", params=asked)
+    assert (wrong.status_code, "'<none>'" in wrong.json()["error"]) == (400, True)
+    assert story.get("/api/report/exe", params=asked).status_code == 400
+    assert story.get("/api/report/html", params={**asked, "file": "x"}).status_code == 400
 
 
 @pytest.mark.parametrize(

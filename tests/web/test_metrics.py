@@ -15,15 +15,9 @@ from starlette.testclient import TestClient
 from exhume.config import labels_of, parse_labels
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.export.metric_list import METRICS, check_labels
-from exhume.host import SystemClock
-from exhume.model.case import Actions, Case, Party, RootCause, Status, Verdict
-from exhume.model.jsonable import Json, jsonable
 from exhume.model.reading import Reading
-from exhume.model.window import Window
 from exhume.web.app import make_app
-from exhume.web.diagnosis import Diagnoses
-from exhume.web.metrics import FRESH_SECONDS, Scraper
-from exhume.web.places import CaseEntry
+from exhume.web.metrics import FRESH_SECONDS
 from tests.store.live import SECOND, Live, event
 
 OPENMETRICS = {"accept": "application/openmetrics-text; version=1.0.0"}
@@ -48,14 +42,6 @@ def readings(value: int) -> tuple[Reading, ...]:
 def client(live: Live, token: str | None = None, **labels: str) -> TestClient:
     app = make_app(live.data, token=token, labels=labels)
     return TestClient(app, base_url="http://127.0.0.1:7471")
-
-
-def entry(kind: str | None, status: Status) -> Json:
-    """A case with nothing but its verdict, as a diagnosis hands it out."""
-    cause = RootCause(kind, Party(comm="agent")) if kind else None
-    verdict = Verdict(status, "…", None, cause)
-    case = Case(Window(1, 2), "n", "", None, verdict, (), (), (), (), (), Actions(), ())
-    return jsonable(CaseEntry("x", case, ()))
 
 
 def value(text: str, sample: str) -> float:
@@ -116,21 +102,6 @@ def test_without_a_recording_the_server_says_that_none_is_written(tmp_path: Path
     text = TestClient(make_app(tmp_path), base_url="http://127.0.0.1").get("/metrics").text
     assert value(text, "exhume_recorder_up") == 0
     assert "exhume_memory_cgroups_zombies" not in text
-
-
-def test_cases_are_those_of_the_last_diagnosis_and_none_is_made_for_a_scrape(live: Live) -> None:
-    diagnoses = Diagnoses(live.data)
-    scraper = Scraper(live.data, diagnoses, SystemClock())
-
-    def cases() -> dict[tuple[str, ...], float]:
-        found = {family.metric.name: family.values for family in scraper.families()}
-        return dict(found["exhume_cases"])
-
-    assert set(cases().values()) == {0}
-    diagnoses.latest = [entry("zombie-cgroups", "found"), entry(None, "unknown")]
-    assert cases()["zombie-cgroups", "found"] == 1
-    assert cases()["unknown", "unknown"] == 1
-    assert sum(cases().values()) == 2
 
 
 @pytest.mark.parametrize("given", ["zone", "=a", ""])

@@ -7,7 +7,7 @@ import { Help, helpShown } from './Help'
 import { onKey } from './keys'
 import { Selection } from './Selection'
 import { axis, follow, info, lanes, look, picked, view, whole } from './state'
-import { queues } from './timeline/map'
+import { numaNodes, queues } from './timeline/map'
 import { scaled } from './timeline/geometry'
 import { Timeline } from './timeline/Timeline'
 import { Controls } from './timeline/Controls'
@@ -84,7 +84,7 @@ function start(setProblem: (problem: Problem | null) => void): () => void {
       if (first) {
         axis.value = firstAxis(location.search)
         stops.push(keepAddress())
-        loadQueues()
+        loadLabels()
       } else if (follow.value && found.window.end > before.end) {
         const wide = length(axis.value)
         look({ start: found.window.end - wide * 0.98, end: found.window.end + wide * 0.02 })
@@ -110,9 +110,12 @@ function start(setProblem: (problem: Problem | null) => void): () => void {
   }
 }
 
-function loadQueues(): void {
+function loadLabels(): void {
   ask('/api/queues', { ...whole.value })
     .then((found) => (queues.value = found))
+    .catch(() => undefined)
+  ask('/api/numa-nodes', { ...whole.value })
+    .then((found) => (numaNodes.value = found))
     .catch(() => undefined)
 }
 

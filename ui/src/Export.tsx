@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { address, Problem, send } from './client'
+import { address, download, Problem } from './client'
 import { selected } from './selected'
 import { info } from './state'
 
@@ -13,13 +13,7 @@ export function Export() {
     setOpen(false)
     setSaid('…')
     try {
-      const response = await send(address('/api/export/{format}', { ...selected.value }, { format }))
-      const name = /filename="([\w.-]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
-      const link = document.createElement('a')
-      link.href = URL.createObjectURL(await response.blob())
-      link.download = name ?? `exhume.${format}`
-      link.click()
-      URL.revokeObjectURL(link.href)
+      await download(address('/api/export/{format}', { ...selected.value }, { format }), `exhume.${format}`)
       setSaid('')
     } catch (error) {
       setSaid(error instanceof Problem ? `${error.message}. ${error.todo}` : String(error))

@@ -78,6 +78,11 @@ export interface CoreMoment {
   mode: string
 }
 
+export interface CoreNode {
+  core: number
+  numa_node: number
+}
+
 /** Who took how much of which core, most time first. */
 export interface CoreProcesses {
   window: Window
@@ -538,6 +543,8 @@ export interface RecordingInfo {
   samples: number
   size_bytes: number
   export_formats: string[]
+  /** Of a case. */
+  report_formats: string[]
 }
 
 export interface Rejected {
@@ -875,6 +882,7 @@ export interface Answers {
   "/api/gauge/{field}": Gauge
   "/api/fields": FieldEntries
   "/api/queues": CoreQueues[]
+  "/api/numa-nodes": CoreNode[]
   "/api/sub-second": SubSecondCells
   "/api/flame": FlameColumns
   "/api/diff": FlameDiff
@@ -900,6 +908,7 @@ export interface Parameters {
   "/api/gauge/{field}": { start?: number; end?: number; columns?: number; limit?: number; instance?: string[] }
   "/api/fields": Record<string, never>
   "/api/queues": { start?: number; end?: number }
+  "/api/numa-nodes": { start?: number; end?: number }
   "/api/sub-second": { start?: number; end?: number; rows?: number; core?: number[]; comm?: string[]; pid?: number[]; tid?: number[]; cgroup?: string[]; unit?: string[]; container?: string[]; pod?: string[]; mode?: ("user" | "system" | "softirq" | "irq")[] }
   "/api/flame": { start?: number; end?: number; per_million?: number; hide?: string[]; only?: string[]; recursion?: "keep" | "collapse"; core?: number[]; comm?: string[]; pid?: number[]; tid?: number[]; cgroup?: string[]; unit?: string[]; container?: string[]; pod?: string[]; mode?: ("user" | "system" | "softirq" | "irq")[]; focus?: string; shape?: "callees" | "callers" }
   "/api/diff": { start?: number; end?: number; per_million?: number; hide?: string[]; only?: string[]; recursion?: "keep" | "collapse"; core?: number[]; comm?: string[]; pid?: number[]; tid?: number[]; cgroup?: string[]; unit?: string[]; container?: string[]; pod?: string[]; mode?: ("user" | "system" | "softirq" | "irq")[]; base?: "preceding" | "whole" | "window"; base_start?: number; base_end?: number }
@@ -915,4 +924,5 @@ export interface Parameters {
   "/api/status": Record<string, never>
   "/api/cases": { start?: number; end?: number; limit?: number }
   "/api/export/{format}": { start?: number; end?: number; core?: number[]; comm?: string[]; pid?: number[]; tid?: number[]; cgroup?: string[]; unit?: string[]; container?: string[]; pod?: string[]; mode?: ("user" | "system" | "softirq" | "irq")[] }
+  "/api/report/{format}": { start?: number; end?: number; limit?: number; case: string }
 }

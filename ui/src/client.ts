@@ -72,6 +72,17 @@ export async function ask<P extends Path>(
   return (await response.json()) as Answers[P]
 }
 
+/** Saves a file that the server makes, under the name it gives it. */
+export async function download(url: string, otherwise: string): Promise<void> {
+  const response = await send(url)
+  const name = /filename="([\w.-]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(await response.blob())
+  link.download = name ?? otherwise
+  link.click()
+  URL.revokeObjectURL(link.href)
+}
+
 export interface Asked<T> {
   answer: T | null
   problem: Problem | null

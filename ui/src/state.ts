@@ -10,7 +10,7 @@ export const VIEWS = ['timeline', 'zombies', 'units', 'recorder', 'case'] as con
 export type View = (typeof VIEWS)[number]
 export const SHOWS = ['busy', 'system', 'user', 'irq', 'softirq', 'steal', 'iowait'] as const
 export type Show = (typeof SHOWS)[number]
-export const ORDERS = ['number', 'heat'] as const
+export const ORDERS = ['number', 'numa', 'heat'] as const
 export type Order = (typeof ORDERS)[number]
 export const MODES = ['user', 'system', 'softirq', 'irq'] as const
 

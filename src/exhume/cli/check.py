@@ -1,8 +1,9 @@
-"""What will hurt this node later: loops, zombies, crowded cores, failing agents.
+"""What will hurt this node later: loops, zombies, crowded cores, failing and unknown agents.
 
 Looks at the last hour recorded, where this node records, and at the node itself: systemd's
-services, containers, memory cgroups, interrupts, the kernel. Nothing is changed, and a machine
-image can be checked before it is rolled out.
+services, what is enabled and by whom it was brought, containers, memory cgroups, interrupts, the
+kernel. Nothing is changed, and a machine image can be checked before it is rolled out. An agent is
+unknown where no package brought it, or, with --known, where that file does not name it.
 
 Exit code: 0 clean, 1 risks, 2 can't tell (something that should be there could not be seen). That
 is also what node-problem-detector asks of a custom plugin; --npd prints its one line.
@@ -11,12 +12,14 @@ Examples:
   exhume check
   exhume check --json | jq '.risks[].claim'
   exhume check --npd
+  exhume check --known units.txt      one name or pattern a line; any other enabled unit is a risk
   exhume check || exit 1              in the CI of an image, on a node that has just booted
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exhume.cli import common
@@ -38,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
     parser.add_argument(
         "--npd", action="store_true", help="one line for node-problem-detector's custom plugin"
+    )
+    parser.add_argument(
+        "--known", type=Path, metavar="FILE", help="the units that may be enabled: all else is told"
     )
     common.add_output(parser)
 
@@ -66,8 +72,20 @@ def ask(args: argparse.Namespace) -> CheckAnswer:
     from exhume.host import Host
     from exhume.inquiry.check import check
 
-    answer = check(_recording(args), Host())
+    known = None if args.known is None else read_known(args.known)
+    answer = check(_recording(args), Host(), known)
     return replace(answer, risks=risks_on_data(answer.risks, args.data))
+
+
+def read_known(path: Path) -> tuple[str, ...]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise common.usage(
+            f"--known {path} can't be read: {error}", "give a text file: one unit or pattern a line"
+        ) from error
+    lines = (line.partition("#")[0].strip() for line in text.splitlines())
+    return tuple(line for line in lines if line)
 
 
 def _recording(args: argparse.Namespace) -> Recording | None:

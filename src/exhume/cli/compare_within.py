@@ -62,6 +62,11 @@ def within(args: argparse.Namespace, view: Viewpoint) -> Comparison:
         known = _recorded(recording, edges)
         times = _symptoms(recording, Window(start, start + length * count), args)
         ill = _in_windows(times, edges)
+        if ill[known].all():
+            raise ExhumeError(
+                f"each of the {int(known.sum()):,} windows has it: there is none to compare with",
+                todo="--each D makes them shorter, --from and --to take a longer time",
+            )
         tracks = _tracks(recording, Window(start, start + length * count), edges, known, args)
     names = [view.show(int(edge)) for edge in edges[:-1]]
     with step("comparing"):
@@ -143,7 +148,7 @@ def _tracks(
             happened.setdefault(f"{event.kind} {event.subject}", []).append(event.wall_ns)
     often = sorted(happened, key=lambda name: -len(happened[name]))[:MAX_NAMES]
     events = {name: np.array(happened[name], np.float64) for name in often}
-    return tracks + presence(events, edges, "process", known)
+    return tracks + presence(events, edges, "event", known)
 
 
 def _in_windows(times: F64, edges: F64) -> Bool:

@@ -26,6 +26,7 @@ zero. `exhume series FIELD` shows one over time; `exhume fields` prints this lis
 """
 _GROUPS = {
     "cpu": "Cores: /proc/stat",
+    "topology": "Where cores are: /sys/devices/system/node",
     "system": "The node: /proc/stat",
     "softirq": "Software interrupts: /proc/softirqs",
     "irq": "Interrupts: /proc/interrupts",

@@ -1,13 +1,13 @@
 """Turn files you already have into a recording like any other.
 
-Takes perf.data (of `perf record`, as a file or written by a pipe, compressed or not), the text of
-`perf script` (also gzip, xz, zstd), and beside them what gives names: a copy of /proc/kallsyms, and
-perf-PID.map files of JIT compilers. Takes mpstat (-P ALL, text or JSON) and pidstat -u; copies of
-files of /proc (stat, softirqs, interrupts, schedstat, pressure, meminfo, vmstat, cgroups, loadavg,
-softnet_stat), counts of live cgroup directories and tables of `docker ps -a` and `systemctl`, with
-a line `### EPOCH …` above each, or one without; CSV with a column of times. What a file is shows in
-what is in it, not in its name. Folders and patterns stand for the files in them; what is nothing of
-the kind there is passed over.
+Takes perf.data (of `perf record`, as a file, written by a pipe, or the folder that --threads makes,
+compressed or not), the text of `perf script` (also gzip, xz, zstd), and beside them what gives
+names: a copy of /proc/kallsyms, and perf-PID.map files of JIT compilers. Takes mpstat (-P ALL, text
+or JSON) and pidstat -u; copies of files of /proc (stat, softirqs, interrupts, schedstat, pressure,
+meminfo, vmstat, cgroups, loadavg, softnet_stat), counts of live cgroup directories and tables of
+`docker ps -a` and `systemctl`, with a line `### EPOCH …` above each, or one without; CSV with a
+column of times. What a file is shows in what is in it, not in its name. Folders and patterns stand
+for the files in them; what is nothing of the kind there is passed over.
 
 All files end up on one time axis. perf's times count from about boot; their wall time comes from
 clocks that were recorded (`perf record -k`), from marks of wall time and uptime in copies of /proc
@@ -15,6 +15,9 @@ files, from the time in a file's name (perf-HOST-20250102-03-04-05-120s.data), o
 the summary says which. mpstat's times are local and taken as UTC, unless --zone tells, or the other
 files only fit another zone. Where copies of /proc/stat and mpstat tell of the same second, the
 copies count. Samples of the idle loop itself are not kept, as in any recording.
+
+Of a log with lines of many machines those of the node that the other files are of are taken, or of
+the one that --name says, else of the first; how many were left out is told.
 
 An import that was interrupted goes on where it stopped when it is called again. Afterwards ask it
 with --data DIR.
@@ -43,6 +46,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from exhume.cli import common
 from exhume.errors import EXIT_DATA
+from exhume.ingest.collector import look_seldom
 from exhume.ingest.report import ImportReport
 
 if TYPE_CHECKING:
@@ -91,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    look_seldom()
     from exhume.host import Host
     from exhume.ingest.importing import Options
     from exhume.ingest.importing import run as run_import

@@ -41,8 +41,12 @@ nothing, and a scrape costs it nothing. The header `server-timing` says how long
   that the first event is a rise.
 - `exhume serve --label zone=a`, or `EXHUME_LABELS=zone=a,pool=gpu`, puts labels of the node on
   every sample.
-- `exhume_cases` tells of the last diagnosis that somebody asked the server for, on the page or by
-  `/api/cases`. A scrape makes none: that takes seconds.
+- `exhume_cases` needs nobody who asks. Where the seconds read for a scrape look like harm (a line
+  of the kernel or of a job that tells of it, a thread that waited half a second for a core, a core
+  full of kernel time for two seconds) the server makes a diagnosis of the last hour: in a process
+  of its own at the lowest priority, at most once a minute, and for at most a hundredth of a core.
+  Ten minutes after the last sign it looks once more. No scrape waits for it. A case is told of
+  until its symptom is an hour old.
 
 Alert rules with their runbooks are in `deploy/prometheus/`, a dashboard in `deploy/grafana/`.
 

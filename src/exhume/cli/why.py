@@ -115,8 +115,9 @@ def page(args: argparse.Namespace, recording: Recording, case: Case) -> str:
 
 def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case:
     from exhume.host import Host
+    from exhume.inquiry.asked import Question
     from exhume.inquiry.job_log import job_failures
-    from exhume.inquiry.why import Question, why
+    from exhume.inquiry.why import why
 
     at: Window | None = None
     if args.at is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,9 @@ from exhume.model.window import Window
 
 EMPTY = Frame("", "", FrameKind.UNKNOWN)
 """The frame of the root."""
+FrameKey = tuple[str, str, int]
+"""Name, module and kind: hashed many times quicker than a `Frame`."""
+_KINDS = {kind.value: kind for kind in FrameKind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +34,26 @@ class FrameTable:
     """Frames of many trees as one numbering, equal ones (name, module, kind) as one."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Frame, int] = {}
+        self._numbers: dict[FrameKey, int] = {}
 
     def numbers(self, frames: Sequence[Frame], used: I32) -> I32:
         """The common number of each of `used`, which index `frames`."""
         distinct, place = np.unique(used, return_inverse=True)
-        numbers = [
-            self._numbers.setdefault(frames[index], len(self._numbers)) for index in distinct
-        ]
-        return np.array(numbers, np.int32)[place]
+        found = [frames[index] for index in distinct]
+        keys = [(frame.name, frame.module, frame.kind.value) for frame in found]
+        return self.numbers_of(keys)[place]
+
+    def numbers_of(self, keys: Iterable[FrameKey]) -> I32:
+        known = self._numbers
+        return np.array([known.setdefault(key, len(known)) for key in keys], np.int32)
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def frames(self) -> tuple[Frame, ...]:
+        return tuple(Frame(name, module, _KINDS[kind]) for name, module, kind in self._numbers)
+
+    def keys(self) -> tuple[FrameKey, ...]:
         return tuple(self._numbers)
 
 
@@ -121,21 +130,32 @@ def flame_tree(
 ) -> FlameTree:
     """`frames` is what the branches number. Branches under `min_share` of everything go; their time
     stays in their ancestors' total."""
+    kept, pruned = thick(branches, min_share)
+    return FlameTree(
+        window,
+        kept.parent,
+        (EMPTY, *(frames[number] for number in kept.frame.tolist()[1:])),
+        kept.total_ns,
+        kept.self_ns,
+        samples,
+        already_pruned_ns + pruned,
+    )
+
+
+def thick(branches: Branches, min_share: float) -> tuple[Branches, int]:
+    """Those with at least this share of everything, and what the others held."""
     total = branches.total_ns
     keep = total >= min_share * float(total[0])
     keep[0] = True
     cut = ~keep
     cut[cut] = keep[branches.parent[cut]]
-    kept = branches.frame[keep].tolist()
-    return FlameTree(
-        window,
+    kept = Branches(
         _renumbered(branches.parent, keep),
-        (EMPTY, *(frames[number] for number in kept[1:])),
+        branches.frame[keep],
         total[keep],
         branches.self_ns[keep],
-        samples,
-        already_pruned_ns + int(total[cut].sum()),
     )
+    return kept, int(total[cut].sum())
 
 
 def merge_trees(trees: Sequence[FlameTree]) -> FlameTree:

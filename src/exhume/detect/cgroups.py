@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from exhume.derive.rates import rates
 from exhume.derive.zombies import walker_of
 from exhume.detect import shown
 from exhume.detect.storms import storms
 from exhume.model.finding import Finding
 from exhume.model.memcgs import ZombieParent
 from exhume.model.observation import Observation
+from exhume.model.window import Window
 
 MANY_ZOMBIES = 2_000
 """Walking so many takes longer than a timer tick (0.07 ms each on bare metal)."""
@@ -17,6 +19,8 @@ FAST_GROWTH = 300.0
 """An hour: a restart every 10 s makes 360."""
 _THROTTLED_NS = 100_000_000
 """Stopped for a tenth of each second."""
+_OFTEN, _LEAST_PERIODS = 0.25, 10
+"""Of its periods: from here on the usual alert for it goes off (CPUThrottlingHigh)."""
 
 
 def zombies(seen: Observation) -> Iterator[Finding]:
@@ -63,7 +67,8 @@ def _pin(parent: ZombieParent) -> str:
 def throttled(seen: Observation) -> Iterator[Finding]:
     """CPU bandwidth: its threads were ready, and stopped until the next period."""
     for series in seen.series.get("cgroup.cpu_throttled_ns", ()):
-        for one in storms(series, _THROTTLED_NS, times=2.0):
+        long = storms(series, _THROTTLED_NS, times=2.0)
+        for one in long:
             stopped = one.mean / 1e9
             yield Finding(
                 "cpu-throttling",
@@ -75,3 +80,29 @@ def throttled(seen: Observation) -> Iterator[Finding]:
                 unusual=one.times_usual,
                 check=shown.series("cgroup.cpu_throttled_ns", one.window, series.instance),
             )
+        for window, share in _often(seen, series.instance):
+            if not any(window.overlaps(one.window) for one in long):
+                yield Finding(
+                    "cpu-throttling",
+                    f"{series.instance} was stopped by its CPU limit in {100 * share:.0f} % of its "
+                    f"periods, for {window.seconds:.0f} s",
+                    window,
+                    subject=series.instance,
+                    figures={"throttled_percent_of_periods": round(100 * share, 1)},
+                    check=shown.series("cgroup.cpu_throttled", window, series.instance),
+                )
+
+
+def _often(seen: Observation, cgroup: str) -> Iterator[tuple[Window, float]]:
+    """Readings in which so many of its periods ended early, however short each stop was."""
+    periods = seen.instance("cgroup.cpu_periods", cgroup)
+    stops = seen.instance("cgroup.cpu_throttled", cgroup)
+    if periods is None or stops is None:
+        return
+    passed, stopped = rates(periods), rates(stops)
+    by_end = dict(zip(passed.per_second.end_ns.tolist(), passed.rise.tolist(), strict=True))
+    for at, rise in enumerate(stopped.rise.tolist()):
+        end = int(stopped.per_second.end_ns[at])
+        of = by_end.get(end, 0.0)
+        if of >= _LEAST_PERIODS and rise >= _OFTEN * of:  # NaN is neither
+            yield Window(int(stopped.per_second.start_ns[at]), end), rise / of

@@ -7,6 +7,7 @@ built, and for the node where nobody records.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from shlex import quote
 
 from exhume.derive.queues import crowds
@@ -31,7 +32,8 @@ _MOST = 20
 
 def risks_now(now: NodeNow) -> tuple[Risk, ...]:
     found = (
-        *_units(now), *_containers(now), *_zombies(now), *kernel_risks(now.kernel), *_queues(now)
+        *_units(now), *_containers(now), *_zombies(now), *kernel_risks(now.kernel), *_queues(now),
+        *_agents(now),
     )  # fmt: skip
     return found[:_MOST]
 
@@ -79,7 +81,8 @@ def merged(*parts: Sequence[Risk]) -> tuple[Risk, ...]:
 
 
 def _family(kind: str) -> str:
-    return "unit" if kind in ("crash-loop", "failing-agent", "poor-success") else kind
+    of_units = ("crash-loop", "failing-agent", "poor-success", "unknown-agent")
+    return "unit" if kind in of_units else kind
 
 
 def _units(now: NodeNow) -> Iterator[Risk]:
@@ -104,6 +107,26 @@ def _units(now: NodeNow) -> Iterator[Risk]:
 def _fails(unit: UnitNow) -> bool:
     is_down = unit.active_state == "failed" or unit.sub_state == "auto-restart"
     return is_down and unit.result not in (None, "success")
+
+
+def _agents(now: NodeNow) -> Iterator[Risk]:
+    """What starts with the machine although nobody is known to want it."""
+    for one in now.agents or ():
+        if now.known is not None:
+            if any(fnmatchcase(one.name, pattern) for pattern in now.known):
+                continue
+            why = "is not among those that are known"
+        elif one.is_packaged:
+            continue
+        else:
+            why = f"belongs to no package ({one.path})"
+        yield Risk(
+            "unknown-agent",
+            f"unit {one.name} is enabled (by {', '.join(one.wanted_by)}) and {why}: who needs it?",
+            one.name,
+            {"file": one.path},
+            f"systemctl cat {quote(one.name)}",
+        )
 
 
 def _containers(now: NodeNow) -> Iterator[Risk]:

@@ -10,15 +10,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exhume.model.arrays import F64
+from exhume.model.arrays import F64, I64
 from exhume.model.case import Outcome
 from exhume.model.window import Window
 
 LEAST_EFFECTS = 3
 SHIFTS = 199
+MOST_EFFECTS = 500
+"""Of more, evenly chosen ones say the same."""
 _SLACK_NS = 1_000_000_000
 _PASSES = 0.05
 _RHO_PASSES, _RHO_FAILS = 0.6, 0.1
+_Z_95 = 1.645
+_LEAST_TO_FAIL = 5
 _LEAST_SPREAD = 1.3
 """Largest to smallest dose: with less there is nothing to compare."""
 
@@ -50,7 +54,13 @@ def dose(cause: Sequence[float], effect: Sequence[float]) -> Outcome:
     rho = rank_correlation(x, y)
     if rho >= _RHO_PASSES:
         return "passed"
-    return "failed" if rho < _RHO_FAILS and len(x) >= 5 else "untested"
+    surely = len(x) >= _LEAST_TO_FAIL and _at_most(rho, len(x)) < _RHO_PASSES
+    return "failed" if rho < _RHO_FAILS and surely else "untested"
+
+
+def _at_most(rho: float, count: int) -> float:
+    """How large the true one may be, at 95 % (Fisher's z): few pairs contradict little."""
+    return float(np.tanh(np.arctanh(max(rho, -0.999)) + _Z_95 / np.sqrt(count - 3)))
 
 
 def same_length(cause: Sequence[float], effect: Sequence[float]) -> Outcome:
@@ -91,7 +101,8 @@ def counterfactual(
     that share is reached when the causes are shifted in a circle (chance)."""
     if not effects:
         return "untested", np.nan, np.nan
-    share = _met(causes, effects)
+    ends = _ends(effects[:: 1 + len(effects) // MOST_EFFECTS])
+    share = _met(_ends(causes), ends)
     if len(effects) < LEAST_EFFECTS:
         return "untested", share, np.nan
     if share < 0.5:
@@ -100,24 +111,26 @@ def counterfactual(
     reached = 0
     for number in range(1, SHIFTS + 1):
         by = length * number // (SHIFTS + 1)
-        reached += _met(_shifted(causes, by, within), effects) >= share
+        reached += _met(_ends(_shifted(causes, by, within)), ends) >= share
     chance = (reached + 1) / (SHIFTS + 1)
     return ("passed" if chance <= _PASSES else "untested"), share, chance
 
 
-def _met(causes: Sequence[Window], effects: Sequence[Window]) -> float:
+def _ends(windows: Sequence[Window]) -> I64:
+    """Their starts and their ends, one row each."""
+    return np.array([(one.start_ns, one.end_ns) for one in windows], np.int64).reshape(-1, 2).T
+
+
+def _met(causes: I64, effects: I64) -> float:
     """The share of effects that causes fill by half; a cause that is shorter must lie in it."""
-    if not causes:
+    if not causes.size:
         return 0.0
-    starts = np.array([cause.start_ns for cause in causes], np.int64)
-    ends = np.array([cause.end_ns for cause in causes], np.int64)
-    met = 0
-    for effect in effects:
-        both = np.minimum(ends, effect.end_ns) - np.maximum(starts, effect.start_ns)
-        length = effect.end_ns - effect.start_ns
-        alone = both >= 0.5 * np.maximum(1, np.minimum(ends - starts, length))
-        met += bool(alone.any() or np.maximum(both, 0).sum() >= 0.5 * max(1, length))
-    return met / len(effects)
+    (starts, ends), (begin, end) = causes[:, None, :], effects[:, :, None]
+    both = np.minimum(ends, end) - np.maximum(starts, begin)
+    length = end - begin
+    alone = both >= 0.5 * np.maximum(1, np.minimum(ends - starts, length))
+    filled = np.maximum(both, 0).sum(axis=1) >= 0.5 * np.maximum(1, length[:, 0])
+    return float((alone.any(axis=1) | filled).mean())
 
 
 def _shifted(causes: Sequence[Window], by_ns: int, within: Window) -> list[Window]:

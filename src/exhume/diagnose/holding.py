@@ -11,7 +11,7 @@ import numpy as np
 from exhume.diagnose import four_tests
 from exhume.diagnose.scene import Proof, Scene, Stall, Step
 from exhume.model.case import Outcome, Tests
-from exhume.model.occupancy import Occupant
+from exhume.model.occupancy import Hold, Occupant
 from exhume.model.window import Window
 
 LEAST_HOLD_NS = 400_000_000
@@ -32,6 +32,8 @@ class Holder:
     """Whenever it held that core, symptom or not."""
     is_told: bool = False
     """By the kernel's lines alone, which tell of few holds and not when they began."""
+    holds: tuple[Hold, ...] = ()
+    """Those of `causes` that samples measured, with the time it was on the core."""
 
     @property
     def share(self) -> float:
@@ -55,9 +57,12 @@ def holders(scene: Scene) -> tuple[Holder, ...]:
         longest = max(stalls, key=lambda stall: stall.window.seconds)
         if longest.holder is not None:
             causes = causes_of(scene, name)
-            told = [h.is_told for h in scene.seen.holds if h.comm == name and h.core == scene.core]
-            is_told = bool(told) and all(told)
-            found.append(Holder(longest.holder, tuple(stalls), len(looked_at), causes, is_told))
+            own = [h for h in scene.seen.holds if h.comm == name and h.core == scene.core]
+            is_told = bool(own) and all(h.is_told for h in own)
+            measured = tuple(h for h in own if not h.is_told)
+            found.append(
+                Holder(longest.holder, tuple(stalls), len(looked_at), causes, is_told, measured)
+            )
     return tuple(sorted(found, key=lambda one: (-len(one.stalls), one.occupant.comm)))
 
 

@@ -124,14 +124,10 @@ def reason_against(one: Graded) -> str:
     return f"it fails the test of {failed[0]}" if failed else ""
 
 
-def _rank(one: Graded) -> tuple[int, int, int, str]:
+def _rank(one: Graded) -> tuple[int, int, int]:
+    """Equals stay as the hypotheses order them."""
     passed = one.tests.outcomes().count("passed")
-    return (
-        _GRADES.index(one.confidence),
-        -one.suspicion.depth,
-        -passed,
-        one.suspicion.culprit.name,
-    )
+    return _GRADES.index(one.confidence), -one.suspicion.depth, -passed
 
 
 def _verdict(scene: Scene | None, first: Graded | None) -> Verdict:

@@ -21,6 +21,9 @@ _LEAST_PER_START, _MOST_PER_START = 0.2, 10.0
 _LEAST_STEADY, _STEADY = 3, 0.5
 _QUIET, _NOT_QUIET = 0.15, 0.5
 _SAME_PACE = 0.1
+_MOST_LIFETIME_SECONDS, _REMOVAL_SECONDS = 60.0, 2.0
+_ASKED_EVERY_NS = 12_000_000_000
+_MOSTLY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,8 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
     started = total[np.searchsorted(wall, gains.end_ns, "right")]
     started = started - total[np.searchsorted(wall, gains.start_ns, "right")]
     seconds = (gains.end_ns - gains.start_ns) / 1e9
-    active = started > 0
+    noted = started > 0
+    active = noted | _about(gains, one, wall, count)
     gained = float(np.maximum(gains.gained, 0)[active].sum())
     starts = int(started.sum())
     per_start = gained / starts if starts else 0.0
@@ -117,7 +121,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
     all_gained = float(np.maximum(gains.gained, 0).sum())
     against = ""
     counterfactual: Outcome = "untested"
-    if np.isfinite(quiet_rate) and active_rate > 0:
+    if np.isfinite(quiet_rate) and active_rate + quiet_rate > 0:
         if quiet_rate <= _QUIET * active_rate:
             counterfactual = "passed"
         elif quiet_rate >= _NOT_QUIET * active_rate:
@@ -133,7 +137,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
     elif (
         all_gained >= _LEAST_GAIN
         and per_start >= _LEAST_PER_START
-        and (per_start <= _MOST_PER_START or _steady(gains.gained[active], started[active]))
+        and (per_start <= _MOST_PER_START or _steady(gains.gained[noted], started[noted]))
     ):
         dose = "passed"
     elif all_gained >= _LEAST_GAIN and per_start < _LEAST_PER_START:
@@ -159,6 +163,32 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
         agreement,
         against,
     )
+
+
+def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
+    """Intervals in which a start may have left something, though it was noted in another one.
+
+    What it leaves is dead when it dies. And units are asked every few seconds, as are containers
+    whose starts come several at a time: what they tell of began before, and what came after the
+    last time is not known.
+    """
+    lived = min(one.median_lifetime_seconds or 0.0, _MOST_LIFETIME_SECONDS)
+    end = wall + round((lived + _REMOVAL_SECONDS) * 1e9)
+    begin = wall
+    if one.kind == "unit" or (one.kind == "container" and int(count.max()) > 1):
+        pace_ns = (int(wall[-1]) - int(wall[0])) / max(1, int(count[1:].sum()))
+        back = np.maximum(_ASKED_EVERY_NS, (count * pace_ns).astype(np.int64))
+        begin = np.maximum(np.append(wall[0] - back[0], wall[:-1]), wall - back)
+        end[-1] += _ASKED_EVERY_NS
+    # Stretches that meet are one; what they cover of an interval is read off the running sum.
+    apart = np.append(True, begin[1:] > end[:-1])
+    edges = np.stack((begin[apart], end[np.append(apart[1:], True)]), axis=1).ravel()
+    lengths = np.diff(edges, prepend=edges[0])
+    lengths[::2] = 0  # from the end of one to the beginning of the next
+    covered = np.cumsum(lengths)
+    known = np.interp(gains.end_ns, edges, covered) - np.interp(gains.start_ns, edges, covered)
+    found: Bool = known >= _MOSTLY * (gains.end_ns - gains.start_ns)
+    return found
 
 
 def _steady(gained: F64, started: I64) -> bool:

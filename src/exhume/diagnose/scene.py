@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from exhume.model.case import Actions, Confidence, Outcome, Party, Role, Symptom, Tests
-from exhume.model.finding import Figure, Finding
+from exhume.model.finding import Figure
 from exhume.model.observation import CloseUp, Observation
 from exhume.model.occupancy import Occupant
 from exhume.model.window import Window
@@ -34,6 +34,21 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Of processes of one name: seconds of core time a second spent on something."""
+
+    comm: str
+    during: float
+    """While harm was done."""
+    usual: float | None
+    """In a quiet stretch beside it; None where there is none."""
+
+    @property
+    def rise(self) -> float:
+        return max(0.0, self.during - (self.usual or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     seen: Observation
     symptom: Symptom
@@ -50,7 +65,8 @@ class Scene:
     place_claim: str
     presence: Mapping[str, tuple[Window, ...]] = field(default_factory=dict)
     """By process name: the seconds in which it had a good part of that core."""
-    findings: tuple[Finding, ...] = ()
+    senders: tuple[Usage, ...] = ()
+    """Who sent to the network, where that core was busy receiving."""
 
 
 @dataclass(frozen=True, slots=True)

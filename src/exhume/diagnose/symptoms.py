@@ -82,19 +82,29 @@ def _longest_first(group: list[Symptom]) -> tuple[Symptom, ...]:
     return tuple(replace(one, count=total) for one in ordered)
 
 
+def severity(one: Symptom) -> int:
+    """Lower is worse. Held and starved weigh the same: whoever was harmed for longer."""
+    kind = "starved-thread" if one.kind == "held-thread" else one.kind
+    return _RANK.index(kind) if kind in _RANK else len(_RANK)
+
+
 def is_as_bad(one: Sequence[Symptom], other: Sequence[Symptom]) -> bool:
     """Harm of the same weight, whoever it was done to."""
-    return _rank(tuple(one))[0] == _rank(tuple(other))[0]
+    return severity(one[0]) == severity(other[0])
 
 
 def _rank(group: tuple[Symptom, ...]) -> tuple[int, float, int]:
-    kind = group[0].kind
-    kind = "starved-thread" if kind == "held-thread" else kind  # whoever was harmed for longer
-    place = _RANK.index(kind) if kind in _RANK else len(_RANK)
-    return place, -sum(one.window.seconds for one in group), group[0].wall_ns
+    return severity(group[0]), -sum(one.window.seconds for one in group), group[0].wall_ns
 
 
 # --- a line says so --------------------------------------------------------------------------
+
+
+def harm_of(signature: str, cls: str) -> str | None:
+    """The kind of harm that a line of this signature tells of; None: it is only a hint."""
+    if signature in _HARMLESS:
+        return None
+    return "out-of-memory" if signature in _OOM else _HARM.get(cls)
 
 
 def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
@@ -102,8 +112,8 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
         if event.kind not in ("kernel-log", "job-log"):
             continue
         signature, cls = str(event.fields.get("signature", "")), str(event.fields.get("class", ""))
-        kind = "out-of-memory" if signature in _OOM else _HARM.get(cls)
-        if kind is None or signature in _HARMLESS:
+        kind = harm_of(signature, cls)
+        if kind is None:
             continue
         yield Symptom(
             kind=kind,
@@ -179,11 +189,18 @@ def _long_waits(instance: str, is_network: bool, waited: Rates, ran: Rates) -> I
         start, end = int(waited.per_second.start_ns[at]), int(waited.per_second.end_ns[at])
         length = int(rise[at])
         turns = ran_by_end.get(end, np.nan)
-        each = length / max(1.0, turns) if np.isfinite(turns) else 0.0
-        # It is added when the thread gets its core: what exceeds the interval began before it.
-        least = _LEAST_WAIT_A_SLICE_NS if end - start <= _SHORT_NS else STARVED_NS
-        certain = length - (end - start) >= STARVED_NS or each >= least
+        certain = is_certain_wait(length, end - start, turns if np.isfinite(turns) else None)
         yield _Wait(instance, is_network, length, Window(end - length, end), certain)
+
+
+def is_certain_wait(waited_ns: int, interval_ns: int, turns: float | None) -> bool:
+    """Too long in one go for any sharing; `turns` on a core in that interval, if that is known."""
+    if waited_ns < STARVED_NS:
+        return False
+    each = waited_ns / max(1.0, turns) if turns is not None else 0.0
+    # It is added when the thread gets its core: what exceeds the interval began before it.
+    least = _LEAST_WAIT_A_SLICE_NS if interval_ns <= _SHORT_NS else STARVED_NS
+    return waited_ns - interval_ns >= STARVED_NS or each >= least
 
 
 def doubtful(seen: Observation) -> list[tuple[int, Window, str]]:

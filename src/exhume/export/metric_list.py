@@ -57,7 +57,9 @@ NET_RX = _of("exhume_softirq_net_rx", "softirq.net_rx")
 RUN_DELAY = Metric("exhume_network_thread_run_delay_seconds", "counter", "Time kernel threads that serve the network were ready and not run.", (), "seconds", "netthread.wait_ns")  # fmt: skip
 RUN_DELAY_MAX = Metric("exhume_network_thread_run_delay_max_seconds", "gauge", "The longest that one of those threads waited in the window; one that waits now counts.", ("window",), "seconds", "netthread.wait_ns")  # fmt: skip
 
-CASES = Metric("exhume_cases", "gauge", "Cases of the last diagnosis that somebody asked this server for, by kind of cause and status; 0 before the first.", ("kind", "status"))  # fmt: skip
+CASES = Metric("exhume_cases", "gauge", "Cases of the last hour by kind of cause and status; the server makes a diagnosis by itself when something looks like harm.", ("kind", "status"))  # fmt: skip
+DIAGNOSES = Metric("exhume_diagnoses", "counter", "Diagnoses that the server made by itself, and those that failed.", ("outcome",))  # fmt: skip
+DIAGNOSIS_CPU = Metric("exhume_diagnosis_cpu_seconds", "counter", "CPU time of those, at the lowest priority.", unit="seconds")  # fmt: skip
 
 SELF_CPU = _of("exhume_recorder_cpu_seconds", "self.cpu_ns", unit="seconds")
 SELF_RSS = _of("exhume_recorder_resident_memory_bytes", "self.rss_bytes", unit="bytes")
@@ -74,7 +76,7 @@ METRICS: tuple[Metric, ...] = (
     TRACKED, LIVE, ZOMBIES, EMPTY, HELD, PINNED, BIRTHS, RELEASES,
     RESTARTS, LOOPS, LOOP_STARTS,
     PROCESSED, DROPPED, SQUEEZED, NET_RX, RUN_DELAY, RUN_DELAY_MAX,
-    CASES,
+    CASES, DIAGNOSES, DIAGNOSIS_CPU,
     SELF_CPU, SELF_RSS, LATENESS, LOST, LOST_RECORDS, WRITTEN, RATE,
 )  # fmt: skip
 

@@ -34,6 +34,8 @@ class Column:
 
     @property
     def tier(self) -> Tier:
+        if self.area == "event":  # of windows of one node: something that happens
+            return "mechanism"
         area = AREA.get(self.area)
         return area.tier if area else "configuration"
 

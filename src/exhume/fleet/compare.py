@@ -49,8 +49,9 @@ def compare(
     leave_out: Collection[str] = (),
     unit: Literal["node", "window"] = "node",
     notes: Sequence[str] = (),
+    most_members: int = MAX_MEMBERS,
 ) -> Comparison:
-    """`leave_out`: keys of columns that defined who is ill."""
+    """`leave_out`: keys of columns that defined who is ill. `most_members`: named of a class."""
     chosen = np.flatnonzero(ill | well)
     is_ill = ill[chosen]
     ill_count = int(is_ill.sum())
@@ -68,7 +69,7 @@ def compare(
         one.tier = min(TIERS.index(view.column(row).tier) for row in one.members)
     correct(candidates, view.table)
     best = joined(sorted(candidates, key=lambda one: one.log_p), view.table)[: 4 * LOOKED_AT]
-    classes = _ranked(best, view)
+    classes = _ranked(best, view, most_members)
     separates = any(one.separates and not one.alongside for one in classes)
     smallest = _log_of_perfect(ill_count, len(chosen))
     # Could a perfect separator have stood out among so many splits at all?
@@ -121,7 +122,7 @@ class _View:
         )
 
 
-def _ranked(best: list[Candidate], view: _View) -> list[SplitClass]:
+def _ranked(best: list[Candidate], view: _View, most_members: int) -> list[SplitClass]:
     """What separates and is not a mere level, by strength and what explains what; then the rest."""
     found = [one for one in best if one.q <= Q_LIMIT][:LOOKED_AT]
     causes = [one for one in found if not one.is_level]
@@ -147,7 +148,10 @@ def _ranked(best: list[Candidate], view: _View) -> list[SplitClass]:
     why = {
         id(causes[place]): name_of(members[id(causes[by])][0]) for place, by in explained.items()
     }
-    return [_class(one, view.table, members[id(one)], why.get(id(one), "")) for one in ranked]
+    return [
+        _class(one, view.table, members[id(one)], most_members, why.get(id(one), ""))
+        for one in ranked
+    ]
 
 
 def name_of(one: Attribute) -> str:
@@ -166,7 +170,9 @@ def _telling(one: Attribute) -> tuple[object, ...]:
     )
 
 
-def _class(one: Candidate, table: Table, members: list[Attribute], explained_by: str) -> SplitClass:
+def _class(
+    one: Candidate, table: Table, members: list[Attribute], most_members: int, explained_by: str
+) -> SplitClass:
     row = one.row
     drawn, marked = int(table.drawn[row]), int(table.marked[row])
     ill, every = int(table.known_ill[row]), int(table.known_all[row])
@@ -177,7 +183,7 @@ def _class(one: Candidate, table: Table, members: list[Attribute], explained_by:
     separates = one.q <= Q_LIMIT
     return SplitClass(
         lead=members[0],
-        members=tuple(members[:MAX_MEMBERS]),
+        members=tuple(members[:most_members]),
         member_count=len(members),
         ill_with=drawn,
         ill_known=ill,

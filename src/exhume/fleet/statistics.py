@@ -133,7 +133,7 @@ def _log_chance_of_gap(ends: I64, nodes: int, ill: int, gap: float) -> float:
     reached = 0.0
     for seen in range(1, nodes):
         left = nodes - seen + 1
-        next_ill = np.clip((ill - counts) / left, 0.0, 1.0)
+        next_ill = (ill - counts) / left  # more than 1 only where the odds are 0
         moved = odds * next_ill
         odds = odds * (1.0 - next_ill)
         odds[1:] += moved[:-1]

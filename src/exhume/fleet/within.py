@@ -2,11 +2,13 @@
 
 Minutes that follow each other are alike, so they are no independent witnesses. The symptom is
 therefore shifted along the recording, round and round: how often does it meet the same attribute
-as well by chance?
+as well by chance? And since one among hundreds of attributes always fits best, how often does it
+meet any of them as well?
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +22,8 @@ from exhume.model.fingerprint import Kind, Value
 
 MAX_SHIFTS = 400
 LEAST_WINDOWS = 20
+LIMIT = 0.05
+_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,62 +42,100 @@ def compare_windows(
     tracks: Sequence[Track], names: Sequence[str], ill: Bool, known: Bool, notes: Sequence[str]
 ) -> Comparison:
     fleet = Fleet(tuple(names), tuple(_column(track) for track in tracks))
-    well = known & ~ill
+    ill, well = ill & known, known & ~ill
     said = [
         *notes,
         "windows of one node follow each other and are alike: p is how often the symptom, shifted "
-        "along the recording, meets the attribute as well",
+        "along the recording, meets the attribute as well, and q how often it so meets any of them",
     ]
-    answer = compare(fleet, ill & known, well, unit="window", notes=said)
-    shifted = [_by_shifts(one, tracks, ill & known, known) for one in answer.classes]
-    classes = sorted(shifted, key=lambda one: (not one.separates, one.alongside, one.p))
+    shifted = Shifted.of(tracks, ill)
+    if shifted.least_p > LIMIT and ill.any() and well.any():
+        said.append(
+            "the symptom comes at such regular times that, shifted, it meets itself again: shorter "
+            "windows (--each) may tell more"
+        )
+    answer = compare(fleet, ill, well, unit="window", notes=said)
+    places = {(track.area, track.name): place for place, track in enumerate(tracks)}
+    found = [shifted.judge(one, places[one.lead.area, one.lead.name]) for one in answer.classes]
+    classes = sorted(found, key=lambda one: (not one.separates, one.alongside, one.q, one.p))
     separates = any(one.separates for one in classes)
-    enough = int(known.sum()) >= LEAST_WINDOWS and int(ill.sum()) >= 3
+    enough = int(known.sum()) >= LEAST_WINDOWS and min(int(ill.sum()), int(well.sum())) >= 3
+    enough = enough and shifted.least_p <= LIMIT
     verdict = "separates" if separates else "nothing" if enough else "unknown"
-    return replace(answer, verdict=verdict, classes=tuple(classes))  # type: ignore[arg-type]
-
-
-def _by_shifts(one: SplitClass, tracks: Sequence[Track], ill: Bool, known: Bool) -> SplitClass:
-    track = next(
-        track for track in tracks if (track.area, track.name) == (one.lead.area, one.lead.name)
+    return replace(
+        answer,
+        verdict=verdict,  # type: ignore[arg-type]
+        classes=tuple(classes),
+        smallest_p=max(answer.smallest_p, shifted.least_p),
     )
-    has = _holds(track, one.lead.test)
-    usable = known & np.isfinite(track.levels)
-    if not one.lead.on_ill:
-        has = ~has
-    met = _share(has, ill, usable)
-    count = len(ill)
-    steps = np.unique(np.linspace(1, count - 1, min(MAX_SHIFTS, count - 1)).astype(int))
-    others = [_share(has, np.roll(ill, step), usable) for step in steps]
-    p = (1 + sum(other >= met - 1e-12 for other in others)) / (1 + len(others))
-    return replace(one, p=p, log10_p=float(np.log10(p)), separates=one.separates and p <= 0.05)
 
 
-def _share(has: Bool, ill: Bool, usable: Bool) -> float:
-    """How much more often it is there with the symptom than without."""
-    with_it, without = has[usable & ill], has[usable & ~ill]
-    if not len(with_it) or not len(without):
-        return 0.0
-    return float(with_it.mean() - without.mean())
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """How strongly each track goes with the symptom, as it is and shifted round the recording."""
+
+    strength: F64
+    """Shape (tracks,): above 0 where the ill windows have more of it."""
+    others: F64
+    """Shape (tracks, shifts)."""
+    strongest: F64
+    """Of each shift, whatever the track and the direction: many tracks have many chances."""
+    least_p: float
+    """Of what is there with the symptom and never else; less is not to be had."""
+    is_presence: Bool
+
+    @staticmethod
+    def of(tracks: Sequence[Track], ill: Bool) -> Shifted:
+        count = len(ill)
+        steps = np.unique(np.linspace(1, count - 1, min(MAX_SHIFTS, count - 1)).astype(int))
+        moved = np.stack([np.roll(ill, step) for step in (0, *steps)], axis=1).astype(np.float64)
+        found = np.zeros((len(tracks), moved.shape[1]))
+        for first in range(0, len(tracks), _AT_ONCE):
+            rows = [_standard(track) for track in tracks[first : first + _AT_ONCE]]
+            found[first : first + len(rows)] = np.stack(rows) @ moved
+        itself = ill.astype(np.float64) @ moved
+        return Shifted(
+            found[:, 0],
+            found[:, 1:],
+            np.abs(found[:, 1:]).max(axis=0, initial=0.0),
+            _share_reaching(itself[1:], float(itself[0])),
+            np.array([track.is_presence for track in tracks], bool),
+        )
+
+    def judge(self, one: SplitClass, place: int) -> SplitClass:
+        sign = 1.0 if one.lead.on_ill else -1.0
+        if not self.is_presence[place] and not one.lead.test.startswith("≥"):
+            sign = math.copysign(1.0, self.strength[place])  # one value among others
+        met = sign * float(self.strength[place])
+        p = _share_reaching(sign * self.others[place], met)
+        q = max(p, _share_reaching(self.strongest, met))
+        return replace(one, p=p, log10_p=math.log10(p), q=q, separates=q <= LIMIT)
 
 
-def _holds(track: Track, test: str) -> Bool:
-    sign, _, wanted = test.partition(" ")
-    with np.errstate(invalid="ignore"):
-        if track.is_presence:
-            found: Bool = track.levels > 0
-        elif sign == "≥":
-            found = track.levels >= float(wanted)
-        else:
-            found = track.levels == float(wanted)
-    return found
+def _share_reaching(others: F64, met: float) -> float:
+    return (1 + int((others >= met - 1e-9).sum())) / (1 + len(others))
+
+
+def _standard(track: Track) -> F64:
+    """Mean 0 and deviation 1 over the windows that are known: there or not, or the rank."""
+    known = np.isfinite(track.levels)
+    row = np.zeros(len(known))
+    values = track.levels[known]
+    if not track.is_presence and len(values):
+        _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+        values = (np.cumsum(counts) - counts / 2)[inverse]
+    deviation = float(values.std()) if len(values) else 0.0
+    if deviation > 0:
+        row[known] = (values - values.mean()) / deviation
+    return row
 
 
 def _column(track: Track) -> Column:
     known = np.isfinite(track.levels)
     if track.is_presence:
         codes = np.where(known, (track.levels > 0).astype(np.int32), UNKNOWN).astype(np.int32)
-        return Column(track.area, track.name, track.kind, codes, (None, "runs"))
+        there = "happens" if track.area == "event" else "runs"
+        return Column(track.area, track.name, track.kind, codes, (None, there))
     levels, inverse = np.unique(track.levels[known], return_inverse=True)
     codes = np.full(len(known), UNKNOWN, np.int32)
     codes[known] = inverse

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -18,10 +19,12 @@ from exhume.model.event import Event
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
 from exhume.perf.datachunk import Chunk, decode
+from exhume.perf.datadir import MAIN, parts_of, side_by_side
 from exhume.perf.datafile import PerfData
 from exhume.perf.dataorder import Epoch, in_order
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.naming import RawSamples
+from exhume.perf.native import Walked
 
 _DUMMY = "dummy"
 _HOUR_NS = 3600 * 1_000_000_000
@@ -69,7 +72,22 @@ class PerfAssembler:
         return self._finish()
 
     def _chunks(self) -> Iterator[Chunk]:
-        for walked in self._data.walks():
+        parts: list[Source] = []
+        if self._data.is_in_parts and self._source.path.name == MAIN:
+            parts = [Source.of(path) for path in parts_of(self._source.path)]
+        if self._data.features.is_directory and not parts:
+            self._data.problems.append("of a folder of `perf record --threads`, data.0 is missing")
+        if not parts:
+            yield from self._decoded(self._data.walks())
+            return
+        streams = [self._decoded(self._data.walks())]
+        for part in parts:
+            opener = partial(part.open, self._context.progress)
+            streams.append(self._decoded(self._data.part_walks(opener, len(parts))))
+        yield from side_by_side(streams)
+
+    def _decoded(self, walks: Iterator[Walked]) -> Iterator[Chunk]:
+        for walked in walks:
             chunk = decode(walked, self._data.tells_exec)
             self._names.note(chunk)
             self._bad += chunk.bad
@@ -88,7 +106,7 @@ class PerfAssembler:
         is_idle = self._names.is_idle(samples.ip, samples.pid) & wanted
         collected.idle += int(is_idle.sum())
         rows = np.flatnonzero(wanted & ~is_idle)
-        first, which = _distinct(epoch, rows)
+        first, which = _distinct(epoch, rows, time)
         raw = RawSamples(
             time=time[first],
             core=core[first],
@@ -178,17 +196,24 @@ class PerfAssembler:
         )
 
 
-def _distinct(epoch: Epoch, rows: I64) -> tuple[I64, U32]:
+def _distinct(epoch: Epoch, rows: I64, time: I64) -> tuple[I64, U32]:
     """One sample of each kind, and of which kind each is.
 
     Two of a thread with one stack are alike, unless something was said of it or of its process in
-    between: then each has its own time to be looked up at.
+    between: a process that starts threads all the time is told of all the time.
     """
     samples = epoch.samples
-    tid, pid = samples.tid[rows].astype(np.int64), samples.pid[rows].astype(np.int64)
+    tid, pid = samples.tid[rows], samples.pid[rows]
+    columns = [pid.astype(np.int64) << 32 | tid.view(np.uint32), epoch.stack[rows]]
+    cgroup = samples.cgroup[rows].astype(np.int64)
+    if cgroup.any():
+        columns.append(cgroup)
     told = np.isin(tid, np.concatenate([epoch.comms.tid, epoch.forks.tid]))
     told |= np.isin(pid, np.concatenate([epoch.comms.pid, epoch.forks.pid]))
-    by_itself = np.where(told, np.arange(len(rows)), -1)
-    cgroup = samples.cgroup[rows].astype(np.int64)
-    first, which = distinct_rows(pid, tid, epoch.stack[rows], cgroup, by_itself)
+    if told.any():
+        said = np.sort(np.concatenate([epoch.comms.time, epoch.forks.time]))
+        between = np.searchsorted(said, time[rows], "left")
+        between += np.searchsorted(said, time[rows], "right")  # at the very time: apart from both
+        columns.append(np.where(told, between, -1))
+    first, which = distinct_rows(*columns)
     return rows[first], which

@@ -19,3 +19,5 @@ class Context:
     event: str = ""
     """The event whose samples are wanted; empty: the one that measures time best."""
     progress: Progress = no_progress
+    nodes: tuple[str, ...] = ()
+    """The machines that are wanted of a log of many, as far as anything says so."""

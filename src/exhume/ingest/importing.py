@@ -84,10 +84,11 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         hosts = {one.host for one in known if one.host}
         placing = Placing(options.into, options.node, hosts, manifest)
         clock = ClockHints(options.offset_ns, options.zone)
+        of = (options.node,) if options.node else tuple(sorted(hosts))
         content = [one for one in known if one.format.role != Role.SYMBOLS]
         tasks = [
             ReadTask(
-                one.input, one.format.name, folder / one.input.id, places, clock, options.event
+                one.input, one.format.name, folder / one.input.id, places, clock, options.event, of
             )
             for one in content
         ]

@@ -9,6 +9,8 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from exhume.errors import ExhumeError
+from exhume.perf.datadir import MAIN, parts_of
+from exhume.perf.datafile import MAGICS
 
 _HASHED_BYTES = 1 << 16
 
@@ -51,10 +53,14 @@ def expand(given: Sequence[str], besides: Path) -> tuple[list[Input], list[Missi
 def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
     for text in given:
         path = Path(text)
-        if path.is_dir():
+        if _is_perf_folder(path):
+            yield path / MAIN, True
+        elif path.is_dir():
             # Folders inside are other things: the truth about a test, another node.
             yield from (
-                (entry, False) for entry in path.iterdir() if not entry.name.startswith(".")
+                (entry / MAIN if _is_perf_folder(entry) else entry, False)
+                for entry in path.iterdir()
+                if not entry.name.startswith(".")
             )
         elif has_magic(text) and not path.exists():
             names = glob(text)
@@ -63,6 +69,17 @@ def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
             yield from ((Path(name), False) for name in names if not Path(name).is_dir())
         else:
             yield path, True
+
+
+def _is_perf_folder(path: Path) -> bool:
+    """perf.data as `perf record --threads` writes it: one capture in several files."""
+    try:
+        if not (path / MAIN).is_file() or not parts_of(path / MAIN):
+            return False
+        with open(path / MAIN, "rb") as file:
+            return file.read(8) in MAGICS
+    except OSError:
+        return False
 
 
 def _input(path: Path, is_named: bool) -> Input:

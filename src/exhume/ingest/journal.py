@@ -19,6 +19,7 @@ from exhume.ingest.kernel_pairs import KernelPairs
 from exhume.ingest.lines import lines_of
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import Entry
+from exhume.ingest.log_hosts import only_host
 from exhume.ingest.log_reader import LogParser, pieces
 from exhume.ingest.piece import Claim, Piece
 from exhume.ingest.streams import Source
@@ -45,8 +46,7 @@ def is_export(head: bytes, _: Path) -> bool:
 
 
 def host_of(head: bytes) -> str:
-    found = _HOST.search(head)
-    return found[1].decode() if found else ""
+    return only_host([name.decode() for name in _HOST.findall(head)])
 
 
 def read_json(source: Source, context: Context) -> Iterator[Piece]:

@@ -10,6 +10,7 @@ from exhume.derive.log_events import LogLine, folded_events
 from exhume.derive.signatures import FieldValue, Match, job_log, kernel_log, match
 from exhume.derive.unit_lines import is_unit_line, unit_events
 from exhume.ingest.call_traces import TraceReader
+from exhume.ingest.log_hosts import is_same_machine
 from exhume.ingest.log_levels import level_of
 from exhume.ingest.piece import SLOT_NS
 from exhume.model.event import Event
@@ -153,11 +154,12 @@ class HostEvents:
 
 
 class LogEvents:
-    """What a log comes to. Of a log server's it is the first machine: a recording is of one."""
+    """What a log comes to. Of a log server's it is one machine: a recording is of one."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, host: str = "") -> None:
+        """`host`: whose lines are wanted; those of the first machine, where it is empty."""
         self._own = HostEvents(name)
-        self.host = ""
+        self.host = host
         self.others: dict[str, int] = {}
         """Other machines, and how many lines of theirs were left out."""
         self._slots: set[int] = set()
@@ -170,16 +172,18 @@ class LogEvents:
         self._made = 0
 
     def add(self, entry: Entry) -> None:
+        self.host = self.host or entry.host
+        if entry.host != self.host and not is_same_machine(entry.host, self.host):
+            if entry.host in self.others or len(self.others) < _MAX_HOSTS:
+                self.others[entry.host] = self.others.get(entry.host, 0) + 1
+            else:
+                self.others[""] = self.others.get("", 0) + 1  # of more machines than are named
+            return
         self.lines += 1
         if self.first_ns is None or self.last_ns is None:
             self.first_ns = self.last_ns = entry.time_ns
         self.first_ns = min(self.first_ns, entry.time_ns)
         self.last_ns = max(self.last_ns, entry.time_ns)
-        self.host = self.host or entry.host
-        if entry.host != self.host:
-            if entry.host in self.others or len(self.others) < _MAX_HOSTS:
-                self.others[entry.host] = self.others.get(entry.host, 0) + 1
-            return
         self.known += self._own.add(entry)
 
     @property

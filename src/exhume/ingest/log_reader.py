@@ -11,10 +11,12 @@ from exhume.derive.stamps import StampFinder, some_years
 from exhume.ingest.context import Context
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import CHUNK_EVENTS, Entry, LogEvents
+from exhume.ingest.log_hosts import wanted_host
 from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece
 from exhume.ingest.streams import Inflated, Source
 
 NS = 1_000_000_000
+_SHOWN_HOSTS = 5
 # app.log, app.log.1, app.log.gz, syslog-20261116, app.2026-11-15.log, driver_20261115-201517.txt
 _ENDING = re.compile(
     r"(?:[._-](?:log|txt|out|err|jsonl?|gz|xz|zst|old|\d{1,3}"
@@ -53,7 +55,7 @@ class LogParser:
 
 
 def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piece]:
-    log = LogEvents(log_name(source.path))
+    log = LogEvents(log_name(source.path), wanted_host(source, parser, context.nodes))
     with source.open(context.progress) as stream:
         for entry in parser.entries(stream):
             log.add(entry)
@@ -90,9 +92,13 @@ def _problems(log: LogEvents, broken: str) -> Iterator[str]:
     if broken:
         yield broken
     if log.others:
-        names = ", ".join(list(log.others)[:5])
+        names = [name for name in log.others if name]
+        shown = ", ".join(names[:_SHOWN_HOSTS]) + (", …" if len(names) > _SHOWN_HOSTS else "")
         count = sum(log.others.values())
-        yield f"{count} lines are of other machines than {log.host}, and are left out: {names}"
+        yield (
+            f"{count} lines are of other machines than {log.host}, and are left out: {shown}; "
+            "--name chooses one of them"
+        )
     if log.left_out:
         yield f"{log.left_out} lines are too many or too far apart in time, and are left out"
 

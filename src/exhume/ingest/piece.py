@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from exhume.model.arrays import U64
+from exhume.model.arrays import I64, U64
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.series import Block
@@ -91,6 +91,8 @@ class RowFile:
 
     path: Path
     count: int
+    renumbered: I64 | None = None
+    """Where its nodes have other numbers than the tree's: of each of those, the tree's."""
 
     def __len__(self) -> int:
         return self.count
@@ -125,7 +127,10 @@ class RowTable:
 def blocks_of(rows: Rows | RowFile) -> Iterator[Rows]:
     for begin in range(0, len(rows), BLOCK_ROWS):
         if isinstance(rows, RowFile):
-            yield np.fromfile(rows.path, ROW, BLOCK_ROWS, offset=begin * ROW.itemsize)
+            part = np.fromfile(rows.path, ROW, BLOCK_ROWS, offset=begin * ROW.itemsize)
+            if rows.renumbered is not None:
+                part["node"] = rows.renumbered[part["node"]]
+            yield part
         else:
             yield rows[begin : begin + BLOCK_ROWS]
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.ingest import work
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing.context import BaseContext
 
 _TICK_SECONDS = 0.2
 _PRELOAD = ["exhume.ingest.work"]
@@ -26,14 +27,19 @@ class Failed:
 
 
 class Pool:
-    """As a context manager. With one job, or one task to do, all is done in this process."""
+    """As a context manager. With one job, or one task to do, all is done in this process.
+
+    What starts others is loaded only where there are any: it takes as long as 50,000 samples.
+    """
 
     def __init__(self, jobs: int, tasks: int) -> None:
         self._jobs = max(1, min(jobs, tasks))
-        self._context = multiprocessing.get_context("forkserver")
         self._executor: ProcessPoolExecutor | None = None
         self._careful = False
         if self._jobs > 1:
+            import multiprocessing
+
+            self._context: BaseContext = multiprocessing.get_context("forkserver")
             self._context.set_forkserver_preload(_PRELOAD)
             self._done = self._context.Value("q", 0)
             self._stop = self._context.Event()
@@ -58,6 +64,9 @@ class Pool:
                 yield task, _tried(lambda task=task: function(task))  # type: ignore[misc]
                 tell(0)
             return
+        from concurrent.futures import FIRST_COMPLETED, wait
+        from concurrent.futures.process import BrokenProcessPool
+
         queue = deque((task, 1) for task in tasks)
         running: dict[Future[Result], tuple[Task, int]] = {}
         while queue or running:
@@ -80,6 +89,8 @@ class Pool:
 
     def _started(self) -> ProcessPoolExecutor:
         if self._executor is None:
+            from concurrent.futures import ProcessPoolExecutor
+
             self._executor = ProcessPoolExecutor(
                 1 if self._careful else self._jobs,
                 self._context,

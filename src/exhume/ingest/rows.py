@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from exhume.ingest.piece import ROW, SLOT_NS, RowFile, RowTable, blocks_of
+from exhume.ingest.piece import ROW, SLOT_NS, RowFile, RowTable
 from exhume.model.arrays import I32, I64, U16, U32, U64
 from exhume.model.sample import NO_CORE
 
@@ -56,17 +56,15 @@ class RowWriter:
         return self._folder / f"{slot}{ROWS_SUFFIX}"
 
     def finish(self, renumbered: I64) -> RowTable:
-        """The rows, with nodes by their final number."""
+        """The rows; they get their nodes' final numbers when they are read."""
         self.close()
-        slots: dict[int, RowFile] = {}
-        for slot in sorted(self._slots):
-            path = self._path(slot)
-            rows = slots[slot] = RowFile(path, path.stat().st_size // ROW.itemsize)
-            with open(path, "r+b") as file:
-                for part in blocks_of(rows):
-                    part["node"] = renumbered[part["node"]]
-                    file.write(part.tobytes())
-        return RowTable(slots)
+        paths = {slot: self._path(slot) for slot in sorted(self._slots)}
+        return RowTable(
+            {
+                slot: RowFile(path, path.stat().st_size // ROW.itemsize, renumbered)
+                for slot, path in paths.items()
+            }
+        )
 
     def close(self) -> None:
         while self._open:
@@ -105,8 +103,8 @@ def likeness(a: Set[int], b: Set[int]) -> float:
 
 def cores_of(cpu: U32 | I32) -> U16:
     """NO_CORE where it is not known: the greatest number, or -1, depending on who says so."""
-    number = cpu.astype(np.int64)
-    return np.where((number >= 0) & (number < NO_CORE), number, NO_CORE).astype(np.uint16)
+    number: U32 = np.ascontiguousarray(cpu).view(np.uint32)
+    return np.minimum(number, np.uint32(NO_CORE)).astype(np.uint16)
 
 
 def usual_rate_hz(time_ns: I64, core: U16) -> float | None:

@@ -18,11 +18,13 @@ from exhume.ingest.piece import (
     Interval,
     Piece,
     RowFile,
+    Rows,
     RowTable,
     Sampled,
     Trust,
 )
 from exhume.ingest.rows import ROWS_SUFFIX
+from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.series import Block
@@ -62,8 +64,27 @@ def save(folder: Path, number: int, piece: Piece) -> None:
         values["comms"], values["cgroups"] = threads.comm, threads.cgroup
         values["intervals"] = [asdict(interval) for interval in sampled.intervals]
         values["rows"] = _save_rows(folder, number, sampled.rows)
+        for rows in sampled.rows.slots.values():
+            if isinstance(rows, RowFile) and rows.renumbered is not None:
+                arrays["renumbered"] = rows.renumbered  # one for all its files
     data = pack(Columns(arrays, values), zstandard.ZstdCompressor(level=1))
-    (folder / f"{number}{_SUFFIX}").write_bytes(data)
+    path_of(folder, number).write_bytes(data)
+
+
+def path_of(folder: Path, number: int) -> Path:
+    return folder / f"{number}{_SUFFIX}"
+
+
+def in_folder(piece: Piece, folder: Path) -> Piece | None:
+    """A piece as `load` would give it after its files were moved there; None where it can't be."""
+    if piece.sampled is None:
+        return piece
+    slots: dict[int, Rows | RowFile] = {}
+    for slot, rows in piece.sampled.rows.slots.items():
+        if not isinstance(rows, RowFile):
+            return None
+        slots[slot] = replace(rows, path=folder / rows.path.name)
+    return replace(piece, sampled=replace(piece.sampled, rows=RowTable(slots)))
 
 
 def load_all(folder: Path) -> Iterator[Piece]:
@@ -117,7 +138,7 @@ def _sampled(folder: Path, columns: Columns) -> Sampled:
     arrays, values = columns.arrays, columns.values
     frames = tuple(Frame(n, m, _KINDS[k]) for n, m, k in values["frames"])
     return Sampled(
-        rows=_load_rows(folder, values["rows"]),
+        rows=_load_rows(folder, values["rows"], arrays.get("renumbered")),
         tree=StackTree(arrays["tree.parent"], arrays["tree.frame"], arrays["tree.mode"], frames),
         threads=Threads(
             arrays["threads.pid"], arrays["threads.tid"], arrays["threads.parent_pid"],
@@ -143,8 +164,11 @@ def _save_rows(folder: Path, number: int, table: RowTable) -> dict[str, str]:
     return names
 
 
-def _load_rows(folder: Path, names: dict[str, str]) -> RowTable:
+def _load_rows(folder: Path, names: dict[str, str], renumbered: I64 | None) -> RowTable:
     files = {int(slot): folder / name for slot, name in names.items()}
     return RowTable(
-        {slot: RowFile(path, path.stat().st_size // ROW.itemsize) for slot, path in files.items()}
+        {
+            slot: RowFile(path, path.stat().st_size // ROW.itemsize, renumbered)
+            for slot, path in files.items()
+        }
     )

@@ -29,6 +29,7 @@ from exhume.ingest.kernel_pairs import KernelPairs
 from exhume.ingest.lines import head_lines, lines_of
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import Entry
+from exhume.ingest.log_hosts import only_host
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
 from exhume.ingest.piece import Claim, ClockKind, Piece, Trust
 from exhume.ingest.streams import Source
@@ -68,14 +69,14 @@ def is_system_log(head: bytes, path: Path) -> bool:
 
 
 def host_of(head: bytes) -> str:
-    lines = head_lines(head)
     reader = SystemLog(Path(), some_years())
-    for line in lines:
+    hosts = []
+    for line in head_lines(head):
         if (found := kernel_log.MONOTONIC.match(line)) is not None:
-            return found["host"]
-        if (entry := reader.entry(line)) is not None:
-            return entry.host
-    return ""
+            hosts.append(found["host"])
+        elif (entry := reader.entry(line)) is not None:
+            hosts.append(entry.host)
+    return only_host(hosts)
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:

@@ -7,13 +7,13 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing.sharedctypes import Synchronized
-from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exhume.errors import ExhumeError
 from exhume.ingest import spill
 from exhume.ingest.clocks import ClockHints
+from exhume.ingest.collector import look_seldom
 from exhume.ingest.context import Context
 from exhume.ingest.inputs import Input
 from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
@@ -23,6 +23,10 @@ from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
 from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
 from exhume.store.writer import write_segment
+
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import Synchronized
+    from multiprocessing.synchronize import Event as Flag
 
 _DRAFT = ".draft"
 
@@ -40,6 +44,7 @@ class ReadTask:
     places: Places
     clock: ClockHints
     event: str
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +95,15 @@ class _Shared:
 
     done: Synchronized[int] | None = None
     stop: Flag | None = None
+    last: tuple[Path, Piece] | None = None
+    """What was read last and where it is saved: mostly it is merged next, by the same process."""
 
 
 def start_worker(done: Synchronized[int], stop: Flag) -> None:
     # An interrupt goes to the whole group; the parent tells us when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _Shared.done, _Shared.stop = done, stop
+    look_seldom()
 
 
 def note_progress(count: int) -> None:
@@ -108,20 +116,23 @@ def note_progress(count: int) -> None:
 
 def read_input(task: ReadTask) -> list[PieceSummary]:
     """Raises ExhumeError or OSError where the input can't be read at all."""
+    _Shared.last = None
     if not task.folder.exists():
         draft = task.folder.with_name(task.folder.name + _DRAFT)
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
         try:
-            context = Context(draft, task.places, task.clock, task.event, note_progress)
+            context = Context(draft, task.places, task.clock, task.event, note_progress, task.nodes)
             reader = BY_NAME[task.format].read
             if reader is None:
                 raise ExhumeError(f"{task.input.path} has nothing to import")
-            found = []
-            for number, piece in enumerate(reader(Source.of(task.input.path), context)):
-                spill.save(draft, number, piece)
-                found.append(_summary(number, piece))
+            found, pieces = [], 0
+            for pieces, piece in enumerate(reader(Source.of(task.input.path), context), 1):
+                spill.save(draft, pieces - 1, piece)
+                found.append(_summary(pieces - 1, piece))
             draft.rename(task.folder)
+            if pieces == 1 and (saved := spill.in_folder(piece, task.folder)) is not None:
+                _Shared.last = spill.path_of(task.folder, 0), saved
             return found
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -150,7 +161,7 @@ def merge_segment(task: MergeTask) -> int:
         return 0
     placed = [
         Placed(
-            _loaded(part.folder / f"{part.number}.piece"),
+            _loaded(spill.path_of(part.folder, part.number)),
             part.offset_ns,
             part.with_samples,
             part.is_kernel_log,
@@ -176,6 +187,8 @@ def merge_segment(task: MergeTask) -> int:
 @lru_cache(maxsize=2)
 def _loaded(path: Path) -> Piece:
     """Kept for the next ten minutes of the same input."""
+    if _Shared.last is not None and _Shared.last[0] == path:
+        return _Shared.last[1]
     return spill.load(path)
 
 

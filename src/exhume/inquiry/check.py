@@ -13,12 +13,12 @@ from exhume.errors import ExhumeError, ParseError
 from exhume.host import Host
 from exhume.inquiry.observe import look_around, observe
 from exhume.model.case import Risk
-from exhume.model.check import CheckAnswer, NodeNow, UnitNow
+from exhume.model.check import AgentNow, CheckAnswer, NodeNow, UnitNow
 from exhume.model.container import Container
 from exhume.model.evidence import IrqLine
 from exhume.model.observation import Observation
 from exhume.model.window import Window
-from exhume.sources import interrupts
+from exhume.sources import interrupts, unit_files
 from exhume.sources.containers import ContainerReader
 from exhume.sources.interfaces import interface_of
 from exhume.sources.interfaces import read as read_interfaces
@@ -41,8 +41,13 @@ class Look:
     missing: tuple[str, ...]
 
 
-def check(recording: Recording | None, host: Host) -> CheckAnswer:
-    """A fresh recording tells rates and lifetimes; a look adds what only systemd knows."""
+def check(
+    recording: Recording | None, host: Host, known: tuple[str, ...] | None = None
+) -> CheckAnswer:
+    """A fresh recording tells rates and lifetimes; a look adds what only systemd knows.
+
+    `known`: patterns of the units that may be enabled; None: those of packages.
+    """
     wall_ns = host.clock.wall_ns()
     recorded: tuple[Risk, ...] = ()
     told: list[str] = []
@@ -57,7 +62,7 @@ def check(recording: Recording | None, host: Host) -> CheckAnswer:
             recorded = recorded_risks(seen)
             node = seen.node or node
             told.append(f"the last {seen.recorded_seconds / 60:.0f} min recorded")
-    look = look_at(host)
+    look = look_at(host, known)
     risks = merged(recorded, risks_now(look.now))
     return CheckAnswer(
         wall_ns,
@@ -85,13 +90,18 @@ def recorded_risks(seen: Observation) -> tuple[Risk, ...]:
     return (*noticed, *poor_success(seen.lifecycles), *kernel_risks(seen.kernel))
 
 
-def look_at(host: Host) -> Look:
+def look_at(host: Host, known: tuple[str, ...] | None = None) -> Look:
     looked, missing = [], []
     units, problem = _units(host)
     if problem:
         missing.append(problem)
     elif units is not None:
         looked.append(f"{len(units)} services of systemd")
+    agents, problem = _agents(host)
+    if problem:
+        missing.append(problem)
+    elif agents is not None:
+        looked.append(f"{len(agents)} enabled units")
     containers, problem = _containers(host)
     if problem:
         missing.append(problem)
@@ -115,6 +125,8 @@ def look_at(host: Host) -> Look:
         containers=containers,
         zombies=None if count is None else count.zombies,
         lines=lines,
+        agents=agents,
+        known=known,
     )
     return Look(now, tuple(looked), tuple(missing))
 
@@ -146,6 +158,16 @@ def _unit_now(unit: Unit) -> UnitNow:
         unit.name, unit.active_state, unit.sub_state, unit.result, unit.restarts_total,
         unit.unit_file_state,
     )  # fmt: skip
+
+
+def _agents(host: Host) -> tuple[tuple[AgentNow, ...] | None, str]:
+    try:
+        found = unit_files.read(host)
+    except OSError as error:
+        return None, f"the links of enabled units can't be read: {error.strerror}"
+    if found is None:
+        return None, ""
+    return tuple(AgentNow(u.name, u.path, u.wanted_by, u.is_packaged) for u in found), ""
 
 
 def _containers(host: Host) -> tuple[tuple[Container, ...] | None, str]:

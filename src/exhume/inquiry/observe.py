@@ -21,7 +21,7 @@ from exhume.store.queries.events import events
 from exhume.store.queries.holds import kernel_holds
 from exhume.store.queries.irqs import irqs
 from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
-from exhume.store.queries.occupancy import occupancy
+from exhume.store.queries.occupancy import longest_runs, occupancy
 from exhume.store.queries.series import series
 from exhume.store.queries.units import lifecycles
 from exhume.store.queries.zombies import zombies
@@ -85,10 +85,10 @@ def with_processes(recording: Recording, seen: Observation, window: Window) -> O
 def _unbroken(recording: Recording, seen: Observation) -> tuple[tuple[int, Window], ...]:
     """Where a wait may be no sharing: did one thread have the core all the while?"""
     return tuple(
-        (core, one.longest_run)
+        (core, run)
         for core, window, victim in doubtful(seen)[:MOST_DOUBTFUL]
-        for one in occupancy(recording, core, window).occupants[:3]
-        if one.comm != victim and one.longest_run.seconds >= LEAST_UNBROKEN_SECONDS
+        for comm, run in sorted(longest_runs(recording, core, window).items())
+        if comm != victim and run.seconds >= LEAST_UNBROKEN_SECONDS
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from exhume.detect.detectors import findings
 from exhume.diagnose.hypotheses import HYPOTHESES
@@ -13,11 +13,14 @@ from exhume.diagnose.risks import risks_of
 from exhume.diagnose.scene import Scene, Stall
 from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import grouped, is_as_bad, symptoms
+from exhume.diagnose.together import Told, together, unexplained
 from exhume.diagnose.told import told_holds, told_occupant
+from exhume.inquiry.asked import Group, Question, asked
 from exhume.inquiry.observe import close_up, look_around, observe
-from exhume.model.answers import EventAnswer
-from exhume.model.case import Case, Party, Symptom
+from exhume.inquiry.senders import senders
+from exhume.model.case import Case, Symptom
 from exhume.model.observation import CloseUp, Observation
+from exhume.model.occupancy import Hold
 from exhume.model.window import Window
 from exhume.store.queries.holds import core_holds
 from exhume.store.queries.presence import presence
@@ -26,31 +29,25 @@ from exhume.store.recording import Recording
 SECOND_NS = 1_000_000_000
 MOST_STALLS = 16
 MOST_TRIED = 4
-_SAME_NS = 1_000_000
-"""Times in JSON are epoch seconds: a microsecond or two is lost."""
+MOST_BESIDES = 3
 AROUND_NS = 900 * SECOND_NS
 MOST_AROUND_NS = 3600 * SECOND_NS
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What to explain. Nothing named: the worst symptom of the window."""
+class _Inquiry:
+    recording: Recording
+    seen: Observation
+    groups: Sequence[Group]
+    question: Question
+    _around: dict[Window, Observation] = field(default_factory=dict)
 
-    at: Window | None = None
-    """The user's question is the symptom."""
-    core: int | None = None
-    event_ns: int | None = None
-    """The time of the event to explain."""
-    job: tuple[EventAnswer, ...] = ()
-    """What a job's own log says: then its failures are what to explain."""
-    fix_ns: int | None = None
-    """When something was done about it: is it gone?"""
-
-    @property
-    def is_pointed(self) -> bool:
-        """At something of the user's own choice."""
-        named = (self.at, self.core, self.event_ns)
-        return any(one is not None for one in named) or bool(self.job)
+    def around(self, like: Group) -> Observation:
+        """Several groups often lie in the same stretch: it is read once."""
+        window = _around(like, self.seen.window)
+        if window not in self._around:
+            self._around[window] = look_around(self.recording, self.seen, window)
+        return self._around[window]
 
 
 def why(recording: Recording, window: Window, question: Question) -> Case:
@@ -58,71 +55,48 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     told = (*seen.events, *(event for event in question.job if window.contains(event.wall_ns)))
     holds = (*seen.holds, *told_holds(told, seen.holds))
     seen = replace(seen, holds=holds, events=tuple(sorted(told, key=lambda one: one.wall_ns)))
-    groups = _asked(grouped(symptoms(seen)), question)
+    groups = asked(grouped(symptoms(seen)), question)
     if not groups:
         seen = look_around(recording, seen, _end_of(window))
         return case_of(seen, None, (), (), risks_of(seen, findings(seen)), gaps_of(seen))
+    inquiry = _Inquiry(recording, seen, groups, question)
     # Of several that are equally bad the one that can be explained; else the worst.
     equals = [group for group in groups if is_as_bad(group, groups[0])]
     equals = equals[: 1 if question.is_pointed else MOST_TRIED]
-    first: Case | None = None
+    told_of: list[Told] = []
     for like in equals:
-        case = _explained(recording, seen, groups, like, question)
-        if case.verdict.root_cause is not None:
-            return case
-        first = first or case
-    assert first is not None
-    return first
+        told_of.append(Told(like, _explained(inquiry, like)))
+        if told_of[-1].case.verdict.root_cause is not None:
+            break
+    main = told_of[-1] if told_of[-1].case.verdict.root_cause is not None else told_of[0]
+    if question.is_pointed:
+        return main.case
+    return together(main, list(_besides(inquiry, told_of)))
 
 
-def _explained(
-    recording: Recording,
-    seen: Observation,
-    groups: Sequence[tuple[Symptom, ...]],
-    like: tuple[Symptom, ...],
-    question: Question,
-) -> Case:
-    seen = look_around(recording, seen, _around(like, seen.window))
-    others = [one for group in groups if group is not like for one in group]
-    scene = _scene(recording, seen, like, others)
-    noticed = findings(seen)
-    scene = replace(scene, findings=noticed)
+def _besides(inquiry: _Inquiry, told_of: Sequence[Told]) -> Iterator[Told]:
+    """Harm that what is explained already does not account for may have a cause of its own."""
+    known = [*told_of]
+    left = [group for group in inquiry.groups if all(group is not one.like for one in known)]
+    for _ in range(MOST_BESIDES):
+        chosen = unexplained(left, known)
+        if chosen is None:
+            return
+        left = [group for group in left if group is not chosen]
+        known.append(Told(chosen, _explained(inquiry, chosen, with_risks=False)))
+        yield known[-1]
+
+
+def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Case:
+    seen = inquiry.around(like)
+    others = [one for group in inquiry.groups if group is not like for one in group]
+    scene = _scene(inquiry.recording, seen, like, others)
     suspicions = [one for hypothesis in HYPOTHESES for one in hypothesis(scene)]
-    worst = tuple(group[0] for group in groups)
-    risks = risks_of(seen, noticed, [one.window for one in like])
+    worst = tuple(group[0] for group in inquiry.groups)
+    risks = risks_of(seen, findings(seen), [one.window for one in like]) if with_risks else ()
     case = case_of(seen, scene, suspicions, worst, risks, gaps_of(seen))
-    if question.fix_ns is None:
-        return case
-    return replace(case, since_fix=since_fix(seen, like, question.fix_ns))
-
-
-def _asked(groups: list[tuple[Symptom, ...]], question: Question) -> list[tuple[Symptom, ...]]:
-    if question.event_ns is not None:
-        at = question.event_ns
-        near = [g for g in groups if any(abs(one.wall_ns - at) < _SAME_NS for one in g)]
-        return near + [g for g in groups if g not in near]
-    if question.job:
-        told = {event.wall_ns for event in question.job}
-        own = [g for g in groups if any(one.wall_ns in told for one in g)]
-        return own + [g for g in groups if g not in own]
-    if question.at is not None:
-        asked = Symptom(
-            "question", question.at.start_ns, Party(core=question.core), "the question",
-            question.at, text="what happened here?",
-        )  # fmt: skip
-        # Harm that was done just then is what the question is about.
-        near = [g for g in groups if any(one.window.overlaps(question.at) for one in g)]
-        if question.core is not None:
-            near = [g for g in near if any(one.victim.core == question.core for one in g)]
-        asked_at = question.at
-        fitting = [
-            tuple(sorted(g, key=lambda one: not one.window.overlaps(asked_at))) for g in near
-        ]
-        return fitting + [g for g in groups if g not in near] if fitting else [(asked,), *groups]
-    if question.core is not None:
-        on_core = [g for g in groups if any(one.victim.core == question.core for one in g)]
-        return on_core + [g for g in groups if g not in on_core]
-    return groups
+    fix_ns = inquiry.question.fix_ns
+    return case if fix_ns is None else replace(case, since_fix=since_fix(seen, like, fix_ns))
 
 
 def window_of(group: Sequence[Symptom]) -> Window:
@@ -148,9 +122,7 @@ def _scene(
 ) -> Scene:
     place = place_of(seen, like, others)
     if place.core is not None:
-        short = core_holds(recording, place.core, seen.window)
-        told = [hold for hold in seen.holds if hold.is_told or hold.core != place.core]
-        seen = replace(seen, holds=tuple(sorted([*told, *short], key=lambda hold: hold.window)))
+        seen = replace(seen, holds=_holds(recording, seen, place.core))
     chosen = like[:MOST_STALLS]
     stalls = tuple(
         Stall(
@@ -166,9 +138,22 @@ def _scene(
     symptom = like[0]
     if symptom.victim.core is None and place.core is not None:
         symptom = replace(symptom, victim=replace(symptom.victim, core=place.core))
+    sent = () if place.core is None else senders(recording, seen, place.core, stalls)
     return Scene(
-        seen, symptom, like, tuple(others), stalls, place.core, place.known, place.claim, here
-    )
+        seen, symptom, like, tuple(others), stalls, place.core, place.known, place.claim, here,
+        senders=sent,
+    )  # fmt: skip
+
+
+def _holds(recording: Recording, seen: Observation, core: int) -> tuple[Hold, ...]:
+    """On that core shorter ones too. One call stays whole, whoever had a turn there meanwhile."""
+    whole = [hold for hold in seen.holds if not hold.is_told]
+    short = [
+        hold
+        for hold in core_holds(recording, core, seen.window)
+        if not any(one.tid == hold.tid and one.window.overlaps(hold.window) for one in whole)
+    ]
+    return tuple(sorted([*seen.holds, *short], key=lambda hold: (hold.window, hold.core, hold.tid)))
 
 
 def _close_up(recording: Recording, seen: Observation, core: int, window: Window) -> CloseUp:

@@ -230,6 +230,12 @@ class CoreQueues:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreNode:
+    core: int
+    numa_node: int
+
+
+@dataclass(frozen=True, slots=True)
 class LateSample:
     """A sample that came late on a core that was not idle: interrupts were off before it."""
 

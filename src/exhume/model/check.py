@@ -23,6 +23,16 @@ class UnitNow:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentNow:
+    """A unit that the machine starts by itself."""
+
+    name: str
+    path: str
+    wanted_by: tuple[str, ...]
+    is_packaged: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NodeNow:
     """One look at a node, without a recording. None: not there, or not to be seen."""
 
@@ -34,6 +44,9 @@ class NodeNow:
     zombies: int | None
     lines: tuple[IrqLine, ...] | None
     """Interrupts, with their mean rate since boot."""
+    agents: tuple[AgentNow, ...] | None = None
+    known: tuple[str, ...] | None = None
+    """Patterns of the units that the user expects; None: whatever a package brought."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ FIELDS: tuple[Field, ...] = (
     Field("cpu.guest", "jiffies", "counter", "core", "Time running a guest; part of cpu.user."),
     Field("cpu.guest_nice", "jiffies", "counter", "core", "Time running a niced guest; part of cpu.nice."),
     Field("cpu.run_delay_ns", "nanoseconds", "counter", "core", "Time threads were ready and waited for this core; only in copies of /proc/schedstat that were imported."),
+    Field("topology.numa_node", "number", "gauge", "core", "The NUMA node a core belongs to; absent on kernels without NUMA, and in imported files."),
     Field("system.context_switches", "switches", "counter", "", "Context switches on all cores."),
     Field("system.forks", "processes", "counter", "", "Processes and threads created."),
     Field("system.running", "threads", "gauge", "", "Threads running or ready to run."),

@@ -68,3 +68,10 @@ class Hold:
     """It had the core to itself; otherwise others had their turns on it meanwhile."""
     is_told: bool = False
     """Not sampled: the kernel's line about a stuck core said so, and it began earlier than that."""
+    core_ns: int | None = None
+    """The core time its samples stand for: less than the window where others had their turns. None
+    where it was not sampled."""
+
+    @property
+    def core_seconds(self) -> float:
+        return self.window.seconds if self.core_ns is None else self.core_ns / 1e9

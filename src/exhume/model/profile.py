@@ -11,9 +11,6 @@ from exhume.model.arrays import I32, I64, U16
 from exhume.model.stack import StackTree
 from exhume.model.window import Window
 
-NO_CORE = 65_535
-"""The core of a sample whose capture did not say."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProfiledThread:

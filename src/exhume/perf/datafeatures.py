@@ -32,6 +32,7 @@ class Feature(IntEnum):
     EVENT_DESC = 12
     SAMPLE_TIME = 21
     CLOCKID = 23
+    DIR_FORMAT = 24
     CLOCK_DATA = 29
 
 
@@ -70,6 +71,8 @@ class Features:
     sample_time: tuple[int, int] | None = None
     """First and last, as perf saw them."""
     clock: ClockReading | None = None
+    is_directory: bool = False
+    """Of `perf record --threads`: what the threads wrote lies beside it."""
 
     def add(self, number: int, data: bytes) -> None:
         """ValueError where a section is not what its number says. Others are passed over."""
@@ -98,6 +101,8 @@ class Features:
                 self.add_build_ids(data)
             case Feature.SAMPLE_TIME:
                 self.sample_time = struct.unpack_from("<QQ", data)
+            case Feature.DIR_FORMAT:
+                self.is_directory = True
             case Feature.CLOCK_DATA:
                 version, clock_id, wall, clock = struct.unpack_from("<IIQQ", data)
                 if version == 1:

@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 from exhume.errors import ParseError
 from exhume.perf.attr import Attr, Flag
 from exhume.perf.datafeatures import MAX_SECTION_BYTES, Features, attr_of
-from exhume.perf.datastream import Readable, RecordStream, Special, UserRecord
+from exhume.perf.datastream import CHUNK_BYTES, Readable, RecordStream, Special, UserRecord
 from exhume.perf.eventnames import attr_name
 from exhume.perf.native import Walked, Walker
 
@@ -28,6 +28,7 @@ _SECTION = struct.Struct("<QQ")
 _MAX_ATTRS = 1 << 16
 _EVENT_UPDATE_NAME = 2
 _SKIP_BYTES = 1 << 20
+_LEAST_CHUNK_BYTES = 1 << 16
 
 Opener = Callable[[], BinaryIO]
 
@@ -54,6 +55,12 @@ class PerfData:
             self._read_header(stream)
 
     @property
+    def is_in_parts(self) -> bool:
+        """What the threads of `perf record --threads` wrote lies beside it, or may."""
+        is_open = not self.is_pipe and self._data[1] is None  # what it is, is written last
+        return self.features.is_directory or is_open
+
+    @property
     def tells_exec(self) -> bool:
         """Since 3.16 a COMM record says whether it comes from an exec."""
         return any(event.attr.flags & Flag.COMM_EXEC for event in self.events)
@@ -71,10 +78,21 @@ class PerfData:
 
         `progress` is told the offset in the file now and then.
         """
-        with self._opener() as stream:
-            offset, size = self._data
+        yield from self._walks(self._opener, *self._data, progress)
+
+    def part_walks(self, opener: Opener, parts: int) -> Iterator[Walked]:
+        """The records of one of `parts` files that lie beside it: nothing but records."""
+        # All of them are read at the same time, and each holds a chunk or two.
+        chunk_bytes = max(_LEAST_CHUNK_BYTES, CHUNK_BYTES // (4 * parts))
+        yield from self._walks(opener, 0, None, None, chunk_bytes)
+
+    def _walks(
+        self, opener: Opener, offset: int, size: int | None,
+        progress: Callable[[int], None] | None, chunk_bytes: int = 0,
+    ) -> Iterator[Walked]:  # fmt: skip
+        with opener() as stream:
             _skip(stream, offset)
-            records = RecordStream(cast(Readable, stream), offset, size)
+            records = RecordStream(cast(Readable, stream), offset, size, chunk_bytes)
             walker: Walker | None = None
             for item in records:
                 if isinstance(item, Special):

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from exhume.model.arrays import I64, U64, Bool
+from exhume.model.arrays import I64, U64
 from exhume.perf.datachunk import Chunk
 from exhume.perf.native import NO_SAMPLES, SampleColumns
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, Forks, Mappings, concat
@@ -69,8 +69,11 @@ class _Held:
         for name in ("samples", "comms", "forks", "exits", "mappings"):
             table = getattr(self, name)
             old = table.time.astype(np.int64) <= limit_ns
-            taken[name] = table if old.all() else _where(table, old)
-            setattr(self, name, _where(table, ~old))
+            count = int(np.count_nonzero(old))
+            # Nearly always all of a chunk, or next to nothing: rows are moved only where both are.
+            taken[name] = table if count == len(old) else _where(table, np.flatnonzero(old))
+            if count:
+                setattr(self, name, _where(table, np.flatnonzero(~old)))
         return _Held(words=self.words, word_count=self.word_count, **taken)
 
 
@@ -79,7 +82,7 @@ def in_order(chunks: Iterable[Chunk]) -> Iterator[Epoch]:
     newest, limit, rounds, waiting = 0, 0, 0, 0
     for chunk in chunks:
         held.append(_Held.of(chunk))
-        newest = max(newest, _newest(chunk))
+        newest = max(newest, newest_ns(chunk))
         rounds += chunk.rounds
         waiting += len(chunk.samples)
         if rounds >= 2 or waiting > MAX_HELD_SAMPLES:
@@ -92,7 +95,7 @@ def in_order(chunks: Iterable[Chunk]) -> Iterator[Epoch]:
     yield _epoch(held, np.iinfo(np.int64).max)
 
 
-def _newest(chunk: Chunk) -> int:
+def newest_ns(chunk: Chunk) -> int:
     tables = (chunk.samples, chunk.comms, chunk.forks, chunk.exits, chunk.mappings)
     return max(int(table.time.max(initial=0)) for table in tables)
 
@@ -119,6 +122,6 @@ def _epoch(held: list[_Held], limit_ns: int) -> Epoch:
     )
 
 
-def _where(table: Table, rows: Bool) -> Table:
+def _where(table: Table, rows: I64) -> Table:
     columns = (getattr(table, field.name)[rows] for field in fields(table))
     return type(table)(*columns)

@@ -71,12 +71,15 @@ class Special:
 class RecordStream:
     """Iterate once. What could not be read is told in `problems`; what came before it stays."""
 
-    def __init__(self, stream: Readable, offset: int, size: int | None) -> None:
+    def __init__(
+        self, stream: Readable, offset: int, size: int | None, chunk_bytes: int = 0
+    ) -> None:
         """`stream` stands at `offset`; `size` is how much of it is records, None up to its end."""
+        chunk_bytes = self._chunk_bytes = chunk_bytes or CHUNK_BYTES
         self._stream = stream
         self._left = size
         self._offset = offset
-        self._buffer: U8 = np.empty(CHUNK_BYTES + _LARGEST_RECORD, np.uint8)
+        self._buffer: U8 = np.empty(chunk_bytes + _LARGEST_RECORD, np.uint8)
         self._begin = self._end = 0
         self._inflate = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj(
             read_across_frames=True
@@ -117,9 +120,9 @@ class RecordStream:
             elif type_ in (UserRecord.TRACING_DATA, UserRecord.AUXTRACE):
                 self._skip(_payload_bytes(type_, body))
             else:
-                yield from self._handed_on(b"", CHUNK_BYTES)
+                yield from self._handed_on(b"", self._chunk_bytes)
                 yield Special(type_, body)
-        yield from self._handed_on(b"", CHUNK_BYTES)
+        yield from self._handed_on(b"", self._chunk_bytes)
         if self._inner and not self.problems:
             self.problems.append("the compressed records end in the middle of one")
 
@@ -159,8 +162,8 @@ class RecordStream:
         self._buffer[:held] = self._buffer[self._begin : self._end].copy()
         self._offset += self._begin
         self._begin, self._end = 0, held
-        while self._end < CHUNK_BYTES and self._left != 0:
-            wanted = CHUNK_BYTES - self._end
+        while self._end < self._chunk_bytes and self._left != 0:
+            wanted = self._chunk_bytes - self._end
             wanted = wanted if self._left is None else min(wanted, self._left)
             count = self._stream.readinto(self._buffer[self._end : self._end + wanted].data)
             if not count:
@@ -208,7 +211,7 @@ class RecordStream:
         if records:
             self._ready.append(records)
             self._ready_bytes += len(records)
-        if self._ready and max(self._ready_bytes, at_least) >= CHUNK_BYTES:
+        if self._ready and max(self._ready_bytes, at_least) >= self._chunk_bytes:
             batch = Batch(np.frombuffer(b"".join(self._ready), np.uint8))
             self._ready, self._ready_bytes = [], 0
             yield batch

@@ -32,6 +32,7 @@ from exhume.sources import (
     schedstat,
     softirqs,
     softnet,
+    topology,
     units,
     vmstat,
 )
@@ -97,6 +98,7 @@ def slow(context: Context) -> list[Source]:
             _reader(cpu_bandwidth.BandwidthReader(host).read, cpu_bandwidth.readings),
         ),
         ("affinity", 60, _affinity(host)),
+        ("topology", 60, _plain(topology, host)),
         ("nic", 10, _reader(ethtool.EthtoolReader(host).read, ethtool.readings)),
         ("units", 10, _units(host)),
         ("containers", 10, _containers(host)),

@@ -1,7 +1,8 @@
 """cpu.stat of each cgroup with a CPU limit: how often, and how long, it was throttled.
 
 Most cgroups have no limit and their counts stay 0. A bounded walk finds those that have one, and
-only these are read afterwards.
+only these are read afterwards. It is taken as often as its own cost allows: a limit that throttles
+from the first second on may kill its job within half a minute.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exhume.errors import ParseError
-from exhume.host import Host, read_text
+from exhume.host import Host, read_line, read_text
 from exhume.model.reading import Reading
 from exhume.sources.cgroup_tree import Walk, find
 from exhume.sources.scan import number, pairs
 
 PATH = "cpu.stat"
-LOOK_EVERY_NS = 60_000_000_000
+LIMITS = ("cpu.max", "cpu.cfs_quota_us")
+"""v2, v1. Reading them is cheap, while cpu.stat of v2 sums up all cores first (rstat)."""
+NO_LIMIT = ("max", "-1")
+FEW = 1_000
+FEW_AGAIN_NS = 60_000_000_000
+"""So few are looked at after a minute, however long it took: on a full core that is no cost."""
 STEP_NS = 20_000_000
 MAX_DUTY_RATIO = 0.0005
 MAX_FOLLOWED = 500
@@ -32,7 +38,8 @@ class Bandwidth:
 
 @dataclass(slots=True)
 class BandwidthReader:
-    """Reads the limited cgroups it knows; looks for new ones once a minute, a stretch at a time."""
+    """Reads the limited cgroups it knows; looks for new ones whenever it can, a stretch at a
+    time."""
 
     host: Host
     left_out: int = 0
@@ -40,6 +47,7 @@ class BandwidthReader:
     _walk: Walk | None = None
     _to_look_at: list[str] = field(default_factory=list)
     _next_look_ns: int = 0
+    _folders: int = 0
 
     def read(self) -> dict[str, Bandwidth] | None:
         """By path below the hierarchy's root. None where there is no cpu controller."""
@@ -66,23 +74,38 @@ class BandwidthReader:
             self._walk.step(self.host, STEP_NS)
             if self._walk.is_done:
                 self._to_look_at, self._walk = self._walk.folders, None
+                self._folders = len(self._to_look_at)
         while self._to_look_at and self.host.clock.monotonic_ns() - now < STEP_NS:
             self._consider(root, self._to_look_at.pop())
         is_done = self._walk is None and not self._to_look_at
         rest = int((self.host.clock.monotonic_ns() - now) / MAX_DUTY_RATIO)
-        self._next_look_ns = now + max(rest, LOOK_EVERY_NS if is_done else 0)
+        is_small = is_done and self._folders <= FEW
+        self._next_look_ns = now + (min(rest, FEW_AGAIN_NS) if is_small else rest)
 
     def _consider(self, root: Path, folder: str) -> None:
         name = folder[len(str(root)) :] or "/"
         if name in self._known:
             return
+        limit = limit_of(folder)
+        if limit in NO_LIMIT:
+            return
         stat = read(Path(folder))
-        if stat is None or stat.periods_total == 0:
+        if stat is None or (limit is None and stat.periods_total == 0):
             return
         if len(self._known) >= MAX_FOLLOWED:
             self.left_out += 1
         else:
             self._known[name] = Path(folder)
+
+
+def limit_of(folder: str) -> str | None:
+    """Its first word: `max` or `-1` where there is none; None where the file isn't offered."""
+    for name in LIMITS:
+        line = read_line(f"{folder}/{name}")
+        if line is not None:
+            words = line.split()
+            return words[0].decode("utf-8", "replace") if words else None
+    return None
 
 
 def read(folder: Path) -> Bandwidth | None:

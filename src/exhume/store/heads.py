@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,6 +22,15 @@ def head_files(root: Path) -> list[Path]:
         return sorted(path for path in heads_path(root).iterdir() if path.suffix == SUFFIX)
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def written(root: Path) -> tuple[tuple[str, int], ...]:
+    """Each head log and its size: as long as this is the same, the recorder has written nothing."""
+    found: list[tuple[str, int]] = []
+    for path in head_files(root):
+        with suppress(FileNotFoundError):  # closed since
+            found.append((path.name, path.stat().st_size))
+    return tuple(found)
 
 
 def read_heads(root: Path) -> list[SegmentView]:

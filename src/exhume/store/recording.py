@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from exhume.store.segment import Segment
 from exhume.store.view import SegmentView
 
 HeadReader = Callable[[Path], "list[SegmentView]"]
+Value = TypeVar("Value")
 UNKNOWN_LENGTH_NS = 600 * 1_000_000_000
 """How long a segment is taken to be whose meta data is lost, unless the next one begins before."""
 
@@ -64,6 +66,10 @@ class Recording:
         if newer and not recording._segments and not recording._heads:
             raise newer[0]
         return recording
+
+    def kept(self, key: Hashable, make: Callable[[], Value], size: Callable[[Value], int]) -> Value:
+        """What is derived from closed segments, named in the key, and takes long to make."""
+        return self._cache.get(key, make, size)
 
     def refresh(self) -> None:
         """See what was written and dropped since."""

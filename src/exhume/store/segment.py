@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +21,13 @@ from exhume.model.window import Window
 from exhume.store import layout, meta, tables
 from exhume.store.cache import Cache
 from exhume.store.checked import CheckedFiles, within
+from exhume.store.column_types import ColumnType
 from exhume.store.files import DamagedFileError
 from exhume.store.memory import as_samples, frame_minutes_of, process_seconds_of
 from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds
 from exhume.store.sample_reader import sample_columns
 from exhume.store.summing import CoreRollUp
+from exhume.store.trunk import Trunk, trunk_of
 from exhume.store.view import SampleColumns, ThreadIndex, TreeIndex, wall_window
 
 _KINDS = tuple(FrameKind)
@@ -53,6 +56,11 @@ class Segment:
     @property
     def name(self) -> str:
         return self.path.name
+
+    @property
+    def key(self) -> str:
+        """Another one for whatever else may lie here later."""
+        return self._files.key
 
     @property
     def origin(self) -> Origin:
@@ -96,6 +104,9 @@ class Segment:
 
     def tree(self) -> TreeIndex:
         return self._cache.get((self._files.key, "tree"), self._tree, lambda tree: tree.nbytes)
+
+    def trunk(self) -> Trunk:
+        return self._cache.get((self._files.key, "trunk"), self._trunk, lambda one: one.nbytes)
 
     def stack_counts(self) -> I64:
         counts: I64 = self._files.table(layout.STACKS, tables.STACKS[3:])["samples"].astype(
@@ -143,7 +154,20 @@ class Segment:
         )
 
     def _tree(self) -> TreeIndex:
-        table = self._files.table(layout.STACKS, tables.STACKS[:3])
+        table, names = self._stacks(tables.STACKS[:3])
+        known = map(_KINDS.__getitem__, names["kind"].tolist())
+        frames = tuple(map(Frame, names["name"], names["module"], known))
+        return TreeIndex(StackTree(table["parent"], table["frame"], table["mode"], frames))
+
+    def _trunk(self) -> Trunk:
+        table, names = self._stacks((*tables.STACKS[:2], tables.STACKS[3]))
+        frames = list(zip(names["name"], names["module"], names["kind"].tolist(), strict=True))
+        counts = table["samples"].astype(np.int64)
+        return trunk_of(table["parent"], table["frame"], counts, frames)
+
+    def _stacks(self, columns: tuple[ColumnType, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """These columns of the tree, and the names of its frames; whole, or damaged."""
+        table = self._files.table(layout.STACKS, columns)
         names = self._files.table(layout.FRAMES, tables.FRAMES)
         parent, frame = table["parent"], table["frame"]
         kinds = names["kind"]
@@ -155,9 +179,7 @@ class Segment:
         ordered = rising and bool((parent < np.arange(len(parent))).all())
         self._files.need(layout.STACKS, ordered, "every stack after the one it extends")
         self._files.need(layout.STACKS, within(frame, len(kinds)), f"frames below {len(kinds)}")
-        known = map(_KINDS.__getitem__, kinds.tolist())
-        frames = tuple(map(Frame, names["name"], names["module"], known))
-        return TreeIndex(StackTree(parent, frame, table["mode"], frames))
+        return table, names
 
     def _threads(self) -> ThreadIndex:
         table = self._files.table(layout.THREADS, tables.THREADS)

@@ -73,12 +73,19 @@ class Tail:
         self._places = {name: place for name, place in self._places.items() if name in known}
         return found
 
-    def _new_segments(self) -> list[str]:
+    def newest_segment_wall_ns(self) -> int | None:
+        """When the last stretch that is closed began."""
+        return max((wall_ns_of_name(name) or 0 for name in self._present()), default=None)
+
+    def _present(self) -> frozenset[str]:
         try:
             names = [entry.name for entry in segments_path(self._root).iterdir()]
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             names = []
-        present = frozenset(name for name in names if wall_ns_of_name(name) is not None)
+        return frozenset(name for name in names if wall_ns_of_name(name) is not None)
+
+    def _new_segments(self) -> list[str]:
+        present = self._present()
         before = present if self._segments is None else self._segments
         self._segments = present
         return sorted(present - before)[-MAX_SEGMENTS:]

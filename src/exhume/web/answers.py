@@ -41,6 +41,8 @@ class RecordingInfo:
     samples: int
     size_bytes: int
     export_formats: tuple[str, ...]
+    report_formats: tuple[str, ...]
+    """Of a case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,16 +27,19 @@ from exhume.export import FORMATS, Export, make
 from exhume.host import SystemClock
 from exhume.model.jsonable import jsonable
 from exhume.model.window import Window
-from exhume.store.heads import read_heads
+from exhume.store.heads import read_heads, written
 from exhume.store.light_heads import read_light_heads
 from exhume.store.recording import Recording
-from exhume.web import metrics, openapi, page, questions
+from exhume.web import metrics, openapi, page, questions, report
 from exhume.web.asked import Asked
 from exhume.web.diagnosis import Diagnoses
 from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import Guard
 
-FRESH_SECONDS = 1.0
+FRESH_SECONDS = 0.2
+"""How often at most it is looked whether the recorder has written more."""
+COPIED_SECONDS = 5.0
+"""The same for segments that somebody else puts there."""
 _GONE = 499
 """What nobody reads: the client closed the connection."""
 STALE_SECONDS = 60.0
@@ -50,11 +53,11 @@ class Desk:
         self._data = data
         self._diagnoses = diagnoses
         self._heads = read_heads if with_samples else read_light_heads
-        self._fresh_seconds = FRESH_SECONDS
         self._lock = threading.Lock()
         self._recording: Recording | None = None
         self._whole = Window(0, 1)
         self._seen = 0.0
+        self._written: tuple[tuple[str, int], ...] = ()
 
     def ask(self, question: Question, request: Request) -> tuple[Any, str]:
         """The answer, and its mark: what it was made from, empty where that still grows."""
@@ -74,6 +77,17 @@ class Desk:
             node = next((view.origin.node for view in asked.recording.views()), "")
             return made, _file_name(node, asked.window, FORMATS[format_].suffix)
 
+    def report(self, request: Request) -> tuple[str, str, str]:
+        """A case as a file: its text, its type and a name for it."""
+        with self._lock:
+            asked = self._asked(None, request)
+        form = report.format_of(asked)
+        case = report.case_of(asked)
+        with self._lock:
+            text = form.write(asked.recording, case)
+        about = case.window if case.symptom is None else case.symptom.window
+        return text, form.media_type, _file_name(f"{case.node}-case", about, form.suffix)
+
     def _asked(self, question: Question | None, request: Request) -> Asked:
         recording = self._current(request)
         asked = Asked(
@@ -92,8 +106,9 @@ class Desk:
     def _current(self, request: Request) -> Recording:
         age = time.monotonic() - self._seen
         if self._recording is None:
+            self._written = written(self._data)
             self._recording = Recording.open(self._data, heads=self._heads)
-        elif age > STALE_SECONDS or (age > self._fresh_seconds and self._ends_later(request)):
+        elif age > STALE_SECONDS or (age > FRESH_SECONDS and self._may_tell_more(request, age)):
             self._recording.refresh()
         else:
             return self._recording
@@ -101,9 +116,13 @@ class Desk:
         self._whole = self._recording.window()
         return self._recording
 
-    def _ends_later(self, request: Request) -> bool:
-        """The question goes beyond what was there when we last looked."""
-        return questions.window(request.query_params, self._whole).end_ns >= self._whole.end_ns
+    def _may_tell_more(self, request: Request, age: float) -> bool:
+        """The question goes beyond what was there when we last looked, and since then more came:
+        a second is then seen as soon as it is written, and nothing is read twice."""
+        if questions.window(request.query_params, self._whole).end_ns < self._whole.end_ns:
+            return False
+        before, self._written = self._written, written(self._data)
+        return before != self._written or age > COPIED_SECONDS
 
 
 def _mark(question: Question, asked: Asked, query: str) -> str:
@@ -177,6 +196,19 @@ def make_app(
         attached = {"content-disposition": f'attachment; filename="{name}"'}
         return StreamingResponse(made.pieces, media_type=kind, headers=attached)
 
+    async def case_report(request: Request) -> Response:
+        async with turns["aside"]:
+            return await run_in_threadpool(written_report, request)
+
+    def written_report(request: Request) -> Response:
+        try:
+            questions.check_known(request.query_params, report.REPORT)
+            text, kind, name = desks[True].report(request)
+        except ExhumeError as error:
+            return _problem(error)
+        attached = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(text, media_type=kind, headers=attached)
+
     described = _json(openapi.document())
 
     async def description(_: Request) -> Response:
@@ -186,6 +218,7 @@ def make_app(
         routes=[
             Route("/api/openapi.json", description, methods=["GET"]),
             Route("/api/export/{format}", export, methods=["GET"]),
+            Route("/api/report/{format}", case_report, methods=["GET"]),
             *(route(question) for question in QUESTIONS),
             metrics.route(data, diagnoses, labels or {}),
             *page.routes(),

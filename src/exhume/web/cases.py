@@ -10,8 +10,8 @@ from exhume.web import questions
 from exhume.web.asked import Asked
 from exhume.web.places import CaseEntry
 
-_LIMIT = questions.counted("limit", "How many to explain, the worst first.", 5, 10)
-CASES = (*questions.WINDOW, _LIMIT)
+LIMIT = questions.counted("limit", "How many to explain, the worst first.", 5, 10)
+CASES = (*questions.WINDOW, LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,6 @@ class Cases:
 
 
 def cases(asked: Asked) -> Cases:
-    limit = questions.number(asked.query, _LIMIT)
+    limit = questions.number(asked.query, LIMIT)
     found = asked.diagnoses.of(asked.window, limit, asked.made_of)
     return Cases(asked.window, tuple(from_jsonable(CaseEntry, one) for one in found))

@@ -1,6 +1,6 @@
 """Cases are made in a process of their own: seconds of work must not delay a map or a flame graph.
 
-    python -m exhume.web.diagnosis DATA START_NS END_NS LIMIT SERVER_PID
+    python -m exhume.web.diagnosis DATA START_NS END_NS LIMIT SERVER_PID [NICENESS]
 
 prints them as JSON.
 """
@@ -17,7 +17,8 @@ from collections import OrderedDict
 from pathlib import Path
 
 from exhume.errors import ExhumeError
-from exhume.inquiry.why import Question, why
+from exhume.inquiry.asked import Question
+from exhume.inquiry.why import why
 from exhume.model.case import Case
 from exhume.model.jsonable import Json, jsonable
 from exhume.model.window import Window
@@ -37,22 +38,31 @@ class Diagnoses:
         self._data = data
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, Window, int], list[Json]] = OrderedDict()
-        self.latest: list[Json] = []
-        """Those made last, for whoever must not wait."""
 
     def of(self, window: Window, limit: int, made_of: str) -> list[Json]:
         """`made_of` changes when the recording does."""
         key = made_of, window, limit
         with self._lock:
             if key not in self._known:
-                self._known[key] = self.latest = self._make(window, limit)
+                self._known[key] = self._make(window, limit)
             self._known.move_to_end(key)
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
             return self._known[key]
 
-    def _make(self, window: Window, limit: int) -> list[Json]:
-        numbers = map(str, (window.start_ns, window.end_ns, limit, os.getpid()))
+    def listed(self, window: Window, case: str) -> Json:
+        """A case that somebody was told of already, whatever was recorded since; else None."""
+        with self._lock:
+            known = [made for (_, of, _), made in reversed(self._known.items()) if of == window]
+        entries = (one for made in known for one in made)
+        return next((one for one in entries if isinstance(one, dict) and one["id"] == case), None)
+
+    def unasked(self, window: Window, limit: int) -> list[Json]:
+        """For nobody who waits: at the lowest priority, and in nobody's way."""
+        return self._make(window, limit, niceness=19)
+
+    def _make(self, window: Window, limit: int, niceness: int = 0) -> list[Json]:
+        numbers = map(str, (window.start_ns, window.end_ns, limit, os.getpid(), niceness))
         command = [sys.executable, "-m", __name__, str(self._data), *numbers]
         try:
             ran = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
@@ -87,8 +97,11 @@ def _entry(case: Case) -> CaseEntry:
     return CaseEntry(name, case, tuple(place_of(one) for one in case.evidence))
 
 
-def main(data: str, start_ns: str, end_ns: str, limit: str, server_pid: str) -> int:
+def main(
+    data: str, start_ns: str, end_ns: str, limit: str, server_pid: str, niceness: str = "0"
+) -> int:
     die_with(int(server_pid), signal.SIGKILL)
+    os.nice(int(niceness))
     try:
         recording = Recording.open(Path(data), heads=read_heads)
         found = entries(recording, Window(int(start_ns), int(end_ns)), int(limit))

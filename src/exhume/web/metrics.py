@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import threading
 import time
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,25 +13,32 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from exhume.export import metric_list
-from exhume.export.node_metrics import FIELDS, KINDS, NodeMetrics, cases
+from exhume.export.node_metrics import FIELDS, KINDS, NodeMetrics
 from exhume.export.prometheus import OPENMETRICS, PLAIN, Family, text, wants_openmetrics
 from exhume.host import Clock, SystemClock
-from exhume.model import case
+from exhume.model.case import Case
 from exhume.model.jsonable import from_jsonable
+from exhume.model.window import Window
 from exhume.store.tail import Tail
+from exhume.web import metrics_lookout
 from exhume.web.diagnosis import Diagnoses
+from exhume.web.metrics_cases import WINDOW_NS, Watch
 from exhume.web.places import CaseEntry
 
 PATH = "/metrics"
 FRESH_SECONDS = 0.5
 """Two who scrape at once cost one look."""
+_MOST_CASES = 5
 
 
 class Scraper:
     def __init__(self, data: Path, diagnoses: Diagnoses, clock: Clock) -> None:
-        self._tail = Tail(data, FIELDS, KINDS)
+        self._tail = Tail(data, FIELDS | metrics_lookout.FIELDS, KINDS | metrics_lookout.KINDS)
         self._diagnoses = diagnoses
         self._clock = clock
+        newest_ns = self._tail.newest_segment_wall_ns()
+        is_known = newest_ns is None or clock.wall_ns() - newest_ns > WINDOW_NS
+        self.watch = Watch(self._look, _spent_by_children, clock, is_due=not is_known)
         self._metrics = NodeMetrics(clock.wall_ns())
         self._lock = threading.Lock()
         self._looked = -1.0
@@ -41,23 +48,27 @@ class Scraper:
         with self._lock:
             began = time.perf_counter()
             if self._looked < 0 or began - self._looked > FRESH_SECONDS:
-                self._metrics.add(self._tail.read())
+                seconds = self._tail.read()
+                self._metrics.add(seconds)
+                self.watch.add(seconds)
                 self._looked = time.perf_counter()
-            found = self._metrics.families(self._clock.wall_ns())
-            found.append(cases(self._cases(), case.KINDS))
+            now_ns = self._clock.wall_ns()
+            self.watch.scraped(now_ns)
+            found = [*self._metrics.families(now_ns), *self.watch.families(now_ns)]
             if self._took is not None:
                 found.append(Family(metric_list.SCRAPE, {(): self._took}))
             self._took = time.perf_counter() - began
         return found
 
-    def _cases(self) -> dict[tuple[str, ...], float]:
-        """Never a diagnosis of its own: that takes seconds."""
-        counts: Counter[tuple[str, ...]] = Counter()
-        for entry in self._diagnoses.latest:
-            verdict = from_jsonable(CaseEntry, entry).case.verdict
-            kind = verdict.root_cause.kind if verdict.root_cause is not None else "unknown"
-            counts[kind, verdict.status] += 1
-        return dict(counts)
+    def _look(self, window: Window) -> list[Case]:
+        found = self._diagnoses.unasked(window, _MOST_CASES)
+        return [from_jsonable(CaseEntry, one).case for one in found]
+
+
+def _spent_by_children() -> float:
+    """Those that somebody asked for count too: then the next one only waits longer."""
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
 
 
 def route(

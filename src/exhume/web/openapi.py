@@ -10,6 +10,7 @@ from exhume.export import FORMATS
 from exhume.model.jsonable import Json
 from exhume.model.schema import schema_in
 from exhume.web.questions import FILTER, WINDOW, Parameter
+from exhume.web.report import REPORT, REPORTS
 from exhume.web.routes import QUESTIONS, Question
 
 EXPORT = (*WINDOW, *FILTER)
@@ -27,7 +28,14 @@ def document() -> dict[str, Json]:
     paths: dict[str, Json] = {
         question.path: {"get": _operation(question, definitions)} for question in QUESTIONS
     }
-    paths["/api/export/{format}"] = {"get": _export()}
+    paths["/api/export/{format}"] = {"get": _file(
+        "The samples of a selection in another tool's format.", EXPORT,
+        {name: one.media_type for name, one in FORMATS.items()},
+    )}  # fmt: skip
+    paths["/api/report/{format}"] = {"get": _file(
+        "A case as a report to send.", REPORT,
+        {name: one.media_type for name, one in REPORTS.items()},
+    )}  # fmt: skip
     schemas: dict[str, Json] = {**dict(sorted(definitions.items())), "Problem": _PROBLEM}
     described: dict[str, Json] = {
         "openapi": "3.1.0",
@@ -60,14 +68,19 @@ def _operation(question: Question, definitions: dict[str, Json]) -> dict[str, Js
     }
 
 
-def _export() -> dict[str, Json]:
-    formats: dict[str, Json] = {"enum": list(FORMATS)}
-    content: dict[str, Json] = {one.media_type: {} for one in FORMATS.values()}
+def _file(about: str, parameters: tuple[Parameter, ...], types: dict[str, str]) -> dict[str, Json]:
+    """`types`: of the file by the name of its format."""
+    formats: dict[str, Json] = {"enum": list(types)}
+    content: dict[str, Json] = {kind: {} for kind in types.values()}
     named: dict[str, Json] = {"name": "format", "in": "path", "required": True, "schema": formats}
     return {
-        "summary": "The samples of a selection in another tool's format.",
-        "parameters": [named, *(_parameter(parameter) for parameter in EXPORT)],
-        "responses": {"200": {"description": "The file.", "content": content}},
+        "summary": about,
+        "parameters": [named, *(_parameter(parameter) for parameter in parameters)],
+        "responses": {
+            "200": {"description": "The file.", "content": content},
+            "400": _response("A parameter is wrong.", {"$ref": f"{_REFERENCE}Problem"}),
+            "422": _response("The recording can't answer.", {"$ref": f"{_REFERENCE}Problem"}),
+        },
     }
 
 

@@ -10,6 +10,7 @@ from starlette.datastructures import QueryParams
 
 from exhume.model.answers import (
     CoreMoment,
+    CoreNode,
     CoreProcesses,
     CoreQueues,
     CoreTimes,
@@ -83,6 +84,8 @@ QUESTIONS: tuple[Question, ...] = (
              FieldEntries, of_samples=False),
     Question("/api/queues", "Which network queues interrupt which core.", timeline.queues,
              tuple[CoreQueues, ...], WINDOW, of_samples=False),
+    Question("/api/numa-nodes", "Which core belongs to which NUMA node; empty where unknown.",
+             timeline.numa_nodes, tuple[CoreNode, ...], WINDOW, of_samples=False),
     Question("/api/sub-second", "FlameScope's heat map.", selection.sub_second, SubSecondCells,
              selection.SUB_SECOND),
     Question("/api/flame", "Where the core time went, as a tree of calls.", selection.flame,

@@ -13,7 +13,15 @@ from exhume.derive.event_marks import event_marks
 from exhume.derive.rates import Intervals, columns, levels, rates
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.export import FORMATS
-from exhume.model.answers import MAP_MODES, CoreMap, CoreQueues, CoreTimes, SeriesAnswer, Span
+from exhume.model.answers import (
+    MAP_MODES,
+    CoreMap,
+    CoreNode,
+    CoreQueues,
+    CoreTimes,
+    SeriesAnswer,
+    Span,
+)
 from exhume.model.arrays import F32, I32
 from exhume.model.fields import BY_ID, FIELDS
 from exhume.model.window import Window
@@ -31,6 +39,7 @@ from exhume.web.answers import (
     RecordingInfo,
 )
 from exhume.web.asked import Asked
+from exhume.web.report import REPORTS
 
 LIVE_NS = 10_000_000_000
 """A head that was written to within this time has a recorder behind it."""
@@ -68,6 +77,7 @@ def recording(asked: Asked) -> RecordingInfo:
         samples=sum(span.samples for span in spans),
         size_bytes=sum(span.size_bytes for span in spans),
         export_formats=tuple(FORMATS),
+        report_formats=tuple(REPORTS),
     )
 
 
@@ -160,6 +170,10 @@ def fields(asked: Asked) -> FieldEntries:
 
 def queues(asked: Asked) -> tuple[CoreQueues, ...]:
     return queries.queues(asked.recording, asked.window)
+
+
+def numa_nodes(asked: Asked) -> tuple[CoreNode, ...]:
+    return queries.numa_nodes(asked.recording, asked.window)
 
 
 def _intervals(one: SeriesAnswer, *, is_rate: bool) -> Intervals:

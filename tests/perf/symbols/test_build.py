@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from exhume.perf.symbols import build as build_module
 from exhume.perf.symbols.build import GLOBAL, LOCAL, NOTYPE, WEAK, build, of_rows, raw
+from exhume.perf.symbols.names import MAX_NAME_BYTES
 from exhume.perf.symbols.table import SymbolTable
 
 
@@ -85,7 +86,7 @@ def test_no_file_may_bring_more_symbols_or_names_than_allowed(
 def test_an_endless_name_is_cut() -> None:
     piece = of_rows([(0, 1, "x" * 100_000), (8, 1, "y")])
     table = build([piece])
-    assert len(table.name(0)) == build_module.MAX_NAME_BYTES
+    assert len(table.name(0)) == MAX_NAME_BYTES
     assert table.name(1) == "y"
 
 

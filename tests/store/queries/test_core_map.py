@@ -8,9 +8,12 @@ import pytest
 from exhume.derive.cpu import core_shares
 from exhume.model.answers import MAP_MODES
 from exhume.model.series import MISSING, Block
+from exhume.model.window import Window
 from exhume.store.memory import MemorySegment
 from exhume.store.queries import core_map, core_times
+from exhume.store.queries.core_map import COARSE_NS
 from exhume.store.recording import Recording
+from exhume.store.writer import write_segment
 from tests.store.make import SECOND, START, T0, at, busy_node, by_hand, jiffies
 
 SYSTEM = MAP_MODES.index("system")
@@ -47,6 +50,27 @@ def test_cells_hold_the_worst_second_and_the_mean_of_their_seconds(columns: int)
             atol=0.06,
         )
         assert found.node_mean_percent_of_machine[at_column] == pytest.approx(busy.mean(), abs=0.35)
+
+
+@pytest.mark.parametrize("columns", [18, 9, 3])
+def test_wide_columns_of_a_closed_segment_are_the_same_by_coarse_intervals(
+    columns: int, tmp_path: Path
+) -> None:
+    write_segment(tmp_path, busy_node())
+    closed = Recording.open(tmp_path)
+    begin = T0 // COARSE_NS * COARSE_NS
+    window = Window(begin, begin + 18 * COARSE_NS)
+    shifted = Window(begin + 1, begin + 1 + 18 * COARSE_NS)  # 1 ns off: second by second
+    for _ in range(2):  # made, and kept
+        quick, slow = core_map(closed, window, columns), core_map(closed, shifted, columns)
+        assert quick.cores == slow.cores
+        for name in ("worst_percent_of_core", "worst_mode", "mode_percent_of_core"):
+            np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))
+        np.testing.assert_allclose(quick.mean_percent_of_core, slow.mean_percent_of_core, rtol=1e-5)
+        np.testing.assert_allclose(
+            quick.node_mean_percent_of_machine, slow.node_mean_percent_of_machine, rtol=1e-5
+        )
+    assert np.isfinite(quick.worst_percent_of_core).any()
 
 
 def test_a_burst_of_four_seconds_survives_in_one_column_of_two_minutes() -> None:

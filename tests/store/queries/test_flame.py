@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exhume.model.answers import Filter, FlameTree
@@ -12,8 +13,10 @@ from exhume.model.stack import Frame, Mode
 from exhume.model.window import Window
 from exhume.store.memory import MemorySegment
 from exhume.store.queries import flame, merge_trees
+from exhume.store.queries.flame import MANY_VIEWS
 from exhume.store.queries.who import stack_of
 from exhume.store.recording import Recording
+from exhume.store.trunk import FINENESS
 from exhume.store.writer import write_segment
 from tests.store.make import SECOND, START, at, busy_node, by_hand
 
@@ -120,3 +123,51 @@ def test_a_whole_segment_counts_the_same_as_its_samples(tmp_path: Path, wanted: 
     halves = [flame(disk, at(-5, 70), wanted), flame(disk, at(65, 130), wanted)]
     assert by_path(everything) == by_path(merge_trees(halves))
     assert everything.samples == sum(tree.samples for tree in halves)
+
+
+def test_hours_are_answered_by_thick_branches_right_to_a_tenth_of_what_is_shown(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(7)
+    stacks = tuple(("app", f"f{n % 40}", f"g{n % 7}", f"h{n}") for n in range(300))
+    threads = ((50, 50, "app", "/a"),)
+    popular = rng.pareto(0.6, (MANY_VIEWS + 1, len(stacks))) + 1e-3
+    for index, weights in enumerate(popular):
+        drawn = rng.choice(len(stacks), 12_000, p=weights / weights.sum())
+        samples = [(0, 0.1 + n / 2000, 0, int(stack)) for n, stack in enumerate(drawn)]
+        start = START + index * 10 * SECOND
+        write_segment(tmp_path, by_hand(samples, stacks=stacks, threads=threads, seconds=10,
+                                        start_ns=start))  # fmt: skip
+    recording_ = Recording.open(tmp_path)
+    window = at(3, 10 * len(popular) - 5)  # both ends are in the middle of a segment
+    share = 1.2e-3
+    quick = flame(recording_, window, min_share=share)
+    exact = flame(recording_, window)
+    assert (quick.samples, quick.total_ns[0]) == (exact.samples, exact.total_ns[0])
+    most = share / FINENESS * int(exact.total_ns[0])
+    wanted, found = totals(exact), totals(quick)
+    thick = {path for path, ns in wanted.items() if ns >= share * wanted[()] + most}
+    assert len(thick) > 20
+    assert thick <= set(found)
+    assert all(0 <= wanted[path] - ns <= most for path, ns in found.items())
+    assert any(wanted[path] != ns for path, ns in found.items()) or quick.pruned_ns
+    assert flame(recording_, window, min_share=share).total_ns.tolist() == quick.total_ns.tolist()
+
+
+def test_a_damaged_segment_among_many_costs_itself_only(tmp_path: Path) -> None:
+    for index in range(MANY_VIEWS + 1):
+        write_segment(tmp_path, by_hand([(0, 1.0, 0, 0)], seconds=10,
+                                        start_ns=START + index * 10 * SECOND))  # fmt: skip
+    broken = sorted(tmp_path.rglob("stacks.parquet"))[3]
+    broken.write_bytes(broken.read_bytes()[:-9])
+    window = at(0, 10 * (MANY_VIEWS + 1))
+    recording_ = Recording.open(tmp_path)
+    assert flame(recording_, window, min_share=0.01).samples == MANY_VIEWS
+    assert recording_.problems(window)
+
+
+def totals(tree: FlameTree) -> dict[Path_, int]:
+    paths: list[Path_] = []
+    for parent, frame in zip(tree.parent.tolist(), tree.frames, strict=True):
+        paths.append((*paths[parent], frame) if parent >= 0 else ())
+    return dict(zip(paths, tree.total_ns.tolist(), strict=True))

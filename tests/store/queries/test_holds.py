@@ -81,8 +81,19 @@ def test_others_may_have_a_turn_on_its_core_meanwhile() -> None:
     (hold,) = kernel_holds(recording, at(0, 20))
     assert hold.window == at(5, 3)
     assert hold.is_one_call
+    assert hold.core_seconds == pytest.approx(2.7)
     on_core = core_holds(recording, 1, at(0, 20))
     assert [one.window for one in on_core] == [at(5, 1), at(6.3, 1.7)]
+
+
+def test_seconds_with_little_of_the_core_do_not_end_a_call() -> None:
+    little = [(1, 7 + step / 5, APP, READ) for step in range(10)]
+    taken = stay(5, 2) + little + stay(9, 2)
+    recording = recorded(stay(0, 5, USER) + taken + stay(11, 2, USER))
+    (hold,) = kernel_holds(recording, at(0, 20))
+    assert hold.window == at(5, 6)
+    assert not hold.is_alone
+    assert hold.core_seconds == pytest.approx(4.1)
 
 
 def test_whoever_is_away_for_half_a_second_may_have_slept() -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from exhume.store.queries.occupancy import occupancy
+from exhume.store.queries.occupancy import longest_runs, occupancy
 from tests.store.make import at
-from tests.store.queries.test_holds import APP, OTHER, READ, USER, recorded, stay
+from tests.store.queries.test_holds import APP, IDLE, OTHER, READ, USER, recorded, stay
 
 
 def test_shares_are_of_the_window_and_the_largest_comes_first() -> None:
@@ -34,3 +34,13 @@ def test_only_the_window_and_the_core_count() -> None:
     found = occupancy(recording, 1, at(3, 2))
     assert [(one.comm, one.share_of_window) for one in found.occupants] == [("app", 0.5)]
     assert occupancy(recording, 2, at(0, 5)).occupants == ()
+
+
+def test_runs_are_those_of_the_occupants() -> None:
+    samples = stay(0, 1) + stay(1, 0.5, USER, OTHER) + stay(1.5, 2) + stay(3.5, 0.1, USER, OTHER)
+    assert longest_runs(recorded(samples), 1, at(0, 5)) == {"app": at(1.5, 2), "other": at(1, 0.5)}
+
+
+def test_an_idle_core_is_nobodys_run() -> None:
+    sparse = [(1, 0.0, APP, USER), (1, 2.0, APP, USER), *stay(3, 1, READ, IDLE)]
+    assert longest_runs(recorded(sparse), 1, at(0, 5)) == {}

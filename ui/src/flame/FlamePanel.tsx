@@ -42,7 +42,7 @@ export function FlamePanel({ tree, totals, change, about, extra }: Properties) {
       <div class="flame-bar">
         <input
           type="search"
-          placeholder="Search frames (regular expression)"
+          placeholder="Search frames (regex)"
           aria-label="Search frames by regular expression"
           value={search.value}
           class={search.value && !wanted ? 'wrong' : ''}

@@ -33,7 +33,7 @@ export function Events() {
                       {one.count > 1 && one.last_time > one.first_time && ` … ${clock(one.last_time, utc.value)}`}
                     </td>
                     <td class="nowrap">{one.kind}{one.count > 1 && <span class="tag">× {one.count}</span>}</td>
-                    <td class="nowrap"><b>{plain(one.subject)}</b>{one.core !== null && <span class="faint"> core {one.core}</span>}</td>
+                    <td class="subject"><b>{plain(one.subject)}</b>{one.core !== null && <span class="faint"> core {one.core}</span>}</td>
                     <td class="wide">{plain(one.text)} {one.signature && <span class="tag">{one.signature}</span>}</td>
                   </tr>
                 )

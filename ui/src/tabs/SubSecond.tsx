@@ -6,13 +6,11 @@ import { counted } from '../figures'
 import { selected } from '../selected'
 import { heat, pick, picked, utc } from '../state'
 import { clock, contains, duration, length, type Span } from '../time'
-import { box, fontSize, schedule, sized, themed } from '../timeline/geometry'
+import { box, fontSize, scaled, schedule, sized, themed } from '../timeline/geometry'
 import { Answered } from './parts'
 
 /** Shown around a selection that is shorter: bursts are seen against what is quiet. */
 const AROUND_SECONDS = 60
-const LEFT = 62
-const BOTTOM = 18
 
 /** When within each second samples fell: a column is a second, from bottom to top its slices. */
 export function SubSecond() {
@@ -52,6 +50,8 @@ function widen(by: number): void {
 }
 
 function Heat({ cells }: { cells: SubSecondCells }) {
+  const left = scaled(62)
+  const bottom = scaled(18)
   const canvas = useRef<HTMLCanvasElement>(null)
   const place = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(800)
@@ -65,16 +65,16 @@ function Heat({ cells }: { cells: SubSecondCells }) {
     setWidth(place.current!.clientWidth)
     return () => watch.disconnect()
   }, [])
-  const column = Math.max(1, Math.min(26, Math.floor((width - LEFT) / cells.columns)))
-  const wide = Math.min(width - LEFT, column * cells.columns) || 1
+  const column = Math.max(1, Math.min(scaled(26), Math.floor((width - left) / cells.columns)))
+  const wide = Math.min(width - left, column * cells.columns) || 1
   const step = wide / cells.columns
-  const row = Math.max(3, Math.round(260 / cells.rows))
+  const row = Math.max(3, Math.round(scaled(260) / cells.rows))
   const high = row * cells.rows
   useEffect(() => schedule(draw), [picture, width, from, at, picked.value])
 
   /** Cells in order of time: up a column, then the next. */
   const cellOf = (event: MouseEvent): number => {
-    const x = Math.max(0, Math.min(cells.columns - 1, Math.floor((event.offsetX - LEFT) / step)))
+    const x = Math.max(0, Math.min(cells.columns - 1, Math.floor((event.offsetX - left) / step)))
     const y = Math.max(0, Math.min(cells.rows - 1, cells.rows - 1 - Math.floor(event.offsetY / row)))
     return x * cells.rows + y
   }
@@ -82,10 +82,10 @@ function Heat({ cells }: { cells: SubSecondCells }) {
 
   function draw(): void {
     if (!canvas.current) return
-    const context = sized(canvas.current, width, high + BOTTOM)
-    context.clearRect(0, 0, width, high + BOTTOM)
+    const context = sized(canvas.current, width, high + bottom)
+    context.clearRect(0, 0, width, high + bottom)
     context.imageSmoothingEnabled = false
-    context.drawImage(picture, LEFT, 0, wide, high)
+    context.drawImage(picture, left, 0, wide, high)
     const span = brushed() ?? picked.value
     if (span) outline(context, span)
     const size = fontSize() - 2
@@ -97,7 +97,7 @@ function Heat({ cells }: { cells: SubSecondCells }) {
     }
     const every = Math.ceil((size * 6) / step)
     for (let x = 0; x < cells.columns; x += every) {
-      context.fillText(clock(cells.start + x, utc.value), LEFT + x * step, high + BOTTOM / 2)
+      context.fillText(clock(cells.start + x, utc.value), left + x * step, high + bottom / 2)
     }
   }
   function brushed(): Span | null {
@@ -111,7 +111,7 @@ function Heat({ cells }: { cells: SubSecondCells }) {
     for (let x = Math.floor(first / cells.rows); x * cells.rows < last; x++) {
       const low = Math.max(0, first - x * cells.rows)
       const top = Math.min(cells.rows, last - x * cells.rows)
-      context.fillRect(LEFT + x * step, high - top * row, step, (top - low) * row)
+      context.fillRect(left + x * step, high - top * row, step, (top - low) * row)
     }
   }
   const hovered = at !== null && from === null ? counts[(at % cells.rows) * cells.columns + Math.floor(at / cells.rows)] : null
@@ -120,7 +120,7 @@ function Heat({ cells }: { cells: SubSecondCells }) {
       <canvas
         ref={canvas}
         class="heat"
-        style={box(width, high + BOTTOM)}
+        style={box(width, high + bottom)}
         role="img"
         aria-label={`Sub-second heat map, ${cells.columns} seconds; the fullest cell has ${cells.most} samples`}
         onPointerDown={(event) => {

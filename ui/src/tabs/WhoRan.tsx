@@ -103,7 +103,7 @@ function Scale({ answer }: { answer: CoreProcesses }) {
   const every = Math.ceil(answer.cores.length / 24)
   return (
     <div class="strip scale" style={{ gridTemplateColumns: `repeat(${answer.cores.length}, 1fr)` }}>
-      {answer.cores.map((core, index) => <span>{index % every === 0 ? core : ''}</span>)}
+      {answer.cores.map((core, index) => <span>{index % every === 0 ? (answer.cores.length === 1 ? `on core ${core}` : core) : ''}</span>)}
     </div>
   )
 }

@@ -1,10 +1,14 @@
 import { useState } from 'preact/hooks'
 import { useAnswer } from '../client'
 import { hue } from '../colours'
-import { axis, info, lanes, order, ORDERS, show, SHOWS, utc } from '../state'
+import { axis, info, lanes, order, type Order, ORDERS, show, SHOWS, utc } from '../state'
 import { duration, length, range } from '../time'
+import { numaNodes } from './map'
 
 const WORDS: Record<string, string> = { busy: 'all', irq: 'irq', softirq: 'softirq' }
+
+const ORDER_WORDS: Record<Order, string> = { number: 'number', numa: 'NUMA node', heat: 'heat' }
+const NO_NUMA = 'NUMA nodes are not in this recording (a kernel without NUMA, imported files, or an older recorder)'
 
 /** Above the map: what it shows, in which order, and which lanes lie below. */
 export function Controls() {
@@ -22,14 +26,25 @@ export function Controls() {
         ))}
       </fieldset>
       <fieldset class="segmented" aria-label="Order of cores">
-        {ORDERS.map((one) => (
-          <label key={one} class={order.value === one ? 'on' : ''}>
-            <input type="radio" name="order" checked={order.value === one} onChange={() => (order.value = one)} />
-            by {one}
-          </label>
-        ))}
+        {ORDERS.map((one) => {
+          const why = one === 'numa' && numaNodes.value?.length === 0 ? NO_NUMA : ''
+          return (
+            <label key={one} class={[order.value === one ? 'on' : '', why && 'off'].join(' ')} title={why}>
+              <input
+                type="radio"
+                name="order"
+                disabled={why !== ''}
+                aria-label={why ? `by ${ORDER_WORDS[one]}: ${why}` : undefined}
+                checked={order.value === one}
+                onChange={() => (order.value = one)}
+              />
+              by {ORDER_WORDS[one]}
+            </label>
+          )
+        })}
       </fieldset>
       <AddLane />
+      {order.value === 'numa' && numaNodes.value?.length === 0 && <p class="why-not" role="status">By number: {NO_NUMA}.</p>}
     </div>
   )
 }

@@ -4,7 +4,7 @@ import type { EventMark } from '../api'
 import { dark } from '../colours'
 import { plain } from '../figures'
 import { axis, info, pick } from '../state'
-import { box, GUTTER, fontSize, laneWidth, plotWidth, scaled, schedule, sized, themed, xOf } from './geometry'
+import { box, GUTTER, fontSize, laneWidth, plotWidth, scaled, schedule, sized, themed, unit, xOf } from './geometry'
 import { crowded, labelStart, type Marked, placed } from './labels'
 import { useStretch } from './stretch'
 
@@ -58,7 +58,7 @@ export function EventsLane() {
       size.until = crowds[index]!.until
       size.silent = crowds[index]!.silent
     })
-    const places = placed(sizes, ROWS, GUTTER, right)
+    const places = placed(sizes, ROWS, GUTTER, right, unit())
     const colours = [themed('--faint'), themed('--faint'), themed('--warn'), themed('--harm')]
     const [ink, soft, page] = [themed('--ink'), themed('--soft'), themed('--page')]
     const line = high / ROWS
@@ -78,7 +78,7 @@ export function EventsLane() {
       triangle(context, from, y, mark.severity >= 3)
       if (end > x + 8 && end <= right) triangle(context, end, y, mark.severity >= 3)
       if (places[index]!.labelled) {
-        const at = labelStart(sizes[index]!, GUTTER)
+        const at = labelStart(sizes[index]!, GUTTER, unit())
         if (at < end) {
           context.fillStyle = page
           context.fillRect(at - 2, y - line / 2, sizes[index]!.wide + 6, line)
@@ -123,9 +123,10 @@ export function EventsLane() {
 
 function triangle(context: CanvasRenderingContext2D, x: number, y: number, filled: boolean): void {
   context.beginPath()
-  context.moveTo(x, y - 5)
-  context.lineTo(x + 5, y + 4)
-  context.lineTo(x - 5, y + 4)
+  const high = 5 * unit()
+  context.moveTo(x, y - high)
+  context.lineTo(x + high, y + high * 0.8)
+  context.lineTo(x - high, y + high * 0.8)
   context.closePath()
   if (filled) context.fill()
   else context.stroke()

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { dark } from '../colours'
 import { axis } from '../state'
-import { GUTTER, RIGHT, fontSize, laneWidth, schedule, themed } from './geometry'
+import { GUTTER, RIGHT, fontSize, laneWidth, scaled, schedule, themed } from './geometry'
 
 export interface Line {
   colour: string
@@ -71,7 +71,7 @@ export function LineLane({ name, label, data, lines, height, most, shown, lane }
     const options = (styles: Line[]): uPlot.Options => ({
       width: laneWidth.value,
       height,
-      padding: [7, RIGHT, 7, 0],
+      padding: [scaled(7), RIGHT, scaled(7), 0],
       legend: { show: false },
       cursor: { show: false },
       scales: {

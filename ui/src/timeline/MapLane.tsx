@@ -4,7 +4,7 @@ import { dark } from '../colours'
 import { axis, filter, info, show, toggleCore } from '../state'
 import { length } from '../time'
 import { box, GUTTER, fontSize, hover, laneWidth, plotWidth, scaled, schedule, sized, themed, xOf } from './geometry'
-import { look, nodeLines, problem, queueNames, seen, shownRows } from './map'
+import { look, nodeLines, nodeStarts, problem, queueNames, seen, shownRows } from './map'
 import { Pictures } from './paint'
 
 const pictures = new Pictures()
@@ -22,7 +22,7 @@ export function MapLane({ room }: { room: number }) {
   useEffect(
     () =>
       effect(() => {
-        void [axis.value, look.value, seen.value, laneWidth.value, filter.value, hover.value?.core, queueNames.value]
+        void [axis.value, look.value, seen.value, laneWidth.value, filter.value, hover.value?.core, queueNames.value, nodeStarts.value]
         void dark.value
         schedule(draw)
       }),
@@ -46,6 +46,7 @@ export function MapLane({ room }: { room: number }) {
     dim(context)
     context.restore()
     labels(context)
+    nodes(context)
     // For bench.page: when the first cells were there.
     if (seen.value.length && !performance.getEntriesByName('exhume:map').length) performance.mark('exhume:map')
   }
@@ -91,14 +92,14 @@ export function MapLane({ room }: { room: number }) {
     context.textAlign = 'right'
     const taken: number[] = []
     const put = (index: number, colour: string, bold = false): void => {
-      const y = index * row + row / 2
+      const y = Math.min(height - size / 2, Math.max(size / 2, index * row + row / 2))
       if (taken.some((other) => Math.abs(other - y) < size + 1)) return
       taken.push(y)
       const core = shownRows.value[index]!
       const queue = queueNames.value.get(core)
       context.fillStyle = colour
       context.font = `${bold ? '600 ' : ''}${size}px system-ui, sans-serif`
-      context.fillText(`${core}${queue ? ` ◄${queue}` : ''}`, GUTTER - 6, Math.min(height - size / 2, Math.max(size / 2, y)))
+      context.fillText(`${core}${queue ? ` ◄${queue}` : ''}`, GUTTER - 6, y)
     }
     const place = (core: number): number => shownRows.value.indexOf(core)
     const first = [hover.value?.core ?? -1, ...filter.value.core, hottest()]
@@ -107,6 +108,20 @@ export function MapLane({ room }: { room: number }) {
     const step = Math.ceil((size + 6) / row)
     for (let index = 0; index < cores; index += step) put(index, themed('--faint'))
     context.textAlign = 'left'
+  }
+  /** A line where a NUMA node begins, and its number beside its rows. */
+  function nodes(context: CanvasRenderingContext2D): void {
+    const size = fontSize() - 2
+    context.font = `600 ${size}px system-ui, sans-serif`
+    for (const { row: first, rows, node } of nodeStarts.value) {
+      const [top, bottom] = [first * row, (first + rows) * row]
+      context.fillStyle = themed('--ink')
+      if (first) context.fillRect(0, top - 1, GUTTER + plotWidth.value, 1)
+      context.fillStyle = themed('--faint')
+      context.fillRect(scaled(3), top + 2, 2, bottom - top - 4)
+      context.fillStyle = themed('--soft')
+      if (bottom - top >= size) context.fillText(node === null ? 'no node' : `N${node}`, scaled(9), (top + bottom) / 2)
+    }
   }
   return (
     <div class="lane map" style={{ height: `${height}px` }}>
@@ -117,7 +132,8 @@ export function MapLane({ room }: { room: number }) {
         tabIndex={0}
         style={box(laneWidth.value, height)}
         role="img"
-        aria-label={`Core by time map of ${cores} cores, ${show.value === 'busy' ? 'all modes' : show.value}; drag to select a range, click a number to choose a core`}
+        data-nodes={nodeStarts.value.map((one) => one.row).join(' ')}
+        aria-label={`Core by time map of ${cores} cores${nodeStarts.value.length ? ` in ${nodeStarts.value.length} NUMA nodes` : ''}, ${show.value === 'busy' ? 'all modes' : show.value}; drag to select a range, click a number to choose a core`}
         onClick={(event) => {
           const core = shownRows.value[Math.floor(event.offsetY / row)]
           if (event.offsetX < GUTTER && core !== undefined) toggleCore(core)

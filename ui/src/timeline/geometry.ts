@@ -9,16 +9,17 @@ import { length, type Span } from '../time'
 export let GUTTER = 104
 export const RIGHT = 14
 /** How much larger than on a laptop everything is drawn. */
-const unit = signal(1)
+const larger = signal(1)
 
 /** Once the style sheet is there, and whenever the window has changed. */
 export function measure(): void {
   letters = 0
-  unit.value = fontSize() / 13
-  GUTTER = Math.round(104 * unit.value)
+  larger.value = fontSize() / 13
+  GUTTER = Math.round(104 * larger.value)
 }
 
-export const scaled = (pixels: number): number => Math.round(pixels * unit.value)
+export const unit = (): number => larger.value
+export const scaled = (pixels: number): number => Math.round(pixels * larger.value)
 
 /** Of a lane, in CSS pixels. */
 export const laneWidth = signal(1200)

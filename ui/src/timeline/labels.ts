@@ -49,8 +49,8 @@ export function crowded(marks: readonly Marked[]): Crowd[] {
   return found
 }
 
-/** Harm has the first row, the rest the others; a label lies right of its mark, in its row. */
-export function placed(marks: readonly Marked[], rows: number, left: number, right: number): Placed[] {
+/** `unit`: how much larger than on a laptop marks are drawn. Harm has the first row, the rest the others; a label lies right of its mark, in its row. */
+export function placed(marks: readonly Marked[], rows: number, left: number, right: number, unit = 1): Placed[] {
   const found: Placed[] = marks.map((mark) => ({ row: Math.min(rows - 1, rowOf(mark)), labelled: false }))
   const taken: [number, number][][] = Array.from({ length: rows }, () => [])
   marks.forEach((mark, index) => taken[found[index]!.row]!.push([mark.x - MARK, mark.end + MARK]))
@@ -59,7 +59,7 @@ export function placed(marks: readonly Marked[], rows: number, left: number, rig
   for (const index of order) {
     const mark = marks[index]!
     if (mark.silent) continue
-    const from = labelStart(mark, left)
+    const from = labelStart(mark, left, unit)
     const to = from + mark.wide
     if (to > right) continue
     const [begin, end] = [mark.x - MARK, (mark.until ?? mark.end) + MARK]
@@ -75,7 +75,7 @@ export function placed(marks: readonly Marked[], rows: number, left: number, rig
 }
 
 /** Right of the last event, or inside a bar that is long enough to hold it. */
-export function labelStart(mark: Marked, left: number): number {
+export function labelStart(mark: Marked, left: number, unit = 1): number {
   const begin = Math.max(mark.x, left)
-  return mark.end - begin > mark.wide + 30 ? begin + 10 : Math.max(mark.until ?? mark.end, left) + 8
+  return mark.end - begin > mark.wide + 30 ? begin + 10 * unit : Math.max(mark.until ?? mark.end, left) + 8 * unit
 }

@@ -1,11 +1,12 @@
 // The one set of tiles that the map, the lines below it and the minimap are drawn from.
 
 import { computed, effect, signal } from '@preact/signals'
-import type { CoreQueues } from '../api'
+import type { CoreNode, CoreQueues } from '../api'
 import { dark, pixelTable } from '../colours'
 import { axis, follow, info, order, show, whole } from '../state'
 import { length } from '../time'
 import { plotWidth } from './geometry'
+import { byNode, type NodeStart, startsOf } from './numa'
 import { byHeat, type Look } from './paint'
 import { COLUMNS, levelFor, type Tile, Tiles } from './tiles'
 
@@ -17,6 +18,9 @@ export const tiles = new Tiles(() => {
   problem.value = tiles.failed ?? ''
 })
 export const queues = signal<CoreQueues[]>([])
+/** Null until the server has said; empty where it was not recorded. */
+export const numaNodes = signal<CoreNode[] | null>(null)
+const nodeOf = computed(() => new Map((numaNodes.value ?? []).map((one) => [one.core, one.numa_node])))
 
 const pixels = (): number => plotWidth.value * (window.devicePixelRatio || 1)
 
@@ -37,6 +41,7 @@ export const seen = computed<Tile[]>(() => {
 
 const rows = computed<readonly number[]>(() => {
   const cores = info.value?.cores ?? []
+  if (order.value === 'numa') return byNode(cores, nodeOf.value)
   if (order.value === 'number') return cores
   return byHeat(cores, seen.value.filter((tile) => tile.level === level.value), axis.value.start, axis.value.end)
 })
@@ -47,6 +52,11 @@ export const shownRows = computed<readonly number[]>(() => {
   if (now.length !== before.length || now.some((core, index) => core !== before[index])) before = now
   return before
 })
+
+/** Where in `shownRows` each NUMA node begins; empty in any other order. */
+export const nodeStarts = computed<NodeStart[]>(() =>
+  order.value === 'numa' && nodeOf.value.size ? startsOf(shownRows.value, nodeOf.value) : [],
+)
 
 const table = computed(() => pixelTable(info.value?.modes ?? [], dark.value))
 

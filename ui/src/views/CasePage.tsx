@@ -1,11 +1,13 @@
 import { batch } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { Case, CaseEntry, Evidence, Link, Party, Place, Suspect, Tests } from '../api'
+import { address, download, Problem } from '../client'
 import { percent, plain, short, size } from '../figures'
-import { caseId, type Filter, filter, lanes, look, noFilter, pick, tab, TABS, type Tab, utc, view, type View, VIEWS } from '../state'
+import { caseId, type Filter, filter, FILTER_KEYS, info, lanes, look, pick, tab, TABS, type Tab, utc, view, type View, VIEWS } from '../state'
 import { duration, length, moment, range, type Span } from '../time'
-import { written } from '../url'
-import { useCases } from './Cases'
+import { LANES, written } from '../url'
+import { CASES, useCases } from './Cases'
 
 export function CasePage() {
   const asked = useCases()
@@ -22,7 +24,7 @@ export function CasePage() {
         {one.symptom && `${plain(one.symptom.kind)} at ${moment(one.symptom.time, utc.value)}, victim ${party(one.symptom.victim)} (${plain(one.symptom.source)}).`}
       </p>
       <Root one={one} />
-      <Downloads entry={entry} />
+      <Downloads entry={entry} span={asked.answer!.window} />
       <h3>Chain</h3>
       <ol class="chain">{one.chain.map((link) => <ChainLink link={link} entry={entry} />)}</ol>
       <h3>Evidence</h3>
@@ -97,10 +99,9 @@ function PlaceLink({ place, children }: { place: Place; children: ComponentChild
   const query = new URLSearchParams({ axis: written(around(place.window)), pick: written(place.window) })
   if ((TABS as readonly string[]).includes(place.tab)) query.set('tab', place.tab)
   if ((VIEWS as readonly string[]).includes(place.tab)) query.set('view', place.tab)
-  for (const core of place.filter.cores) query.append('core', String(core))
-  for (const comm of place.filter.comms) query.append('comm', comm)
-  for (const pid of place.filter.pids) query.append('pid', String(pid))
-  for (const unit of place.filter.units) query.append('unit', unit)
+  const wanted = filterOf(place)
+  for (const key of FILTER_KEYS) for (const value of wanted[key]) query.append(key, String(value))
+  if (place.field && !LANES.includes(place.field)) query.set('lanes', [...LANES, place.field].join(','))
   return (
     <a
       class="link"
@@ -121,22 +122,22 @@ function around(span: Span): Span {
   return { start: span.start - more, end: span.end + more }
 }
 
+const filterOf = ({ filter: of }: Place): Filter => ({
+  core: of.cores,
+  comm: of.comms,
+  pid: of.pids,
+  tid: of.tids,
+  cgroup: of.cgroups,
+  unit: of.units,
+  container: of.containers,
+  pod: of.pods,
+  mode: of.modes,
+})
+
 /** Sets axis, filters and selection to what a piece of evidence claims. */
 export function go(place: Place): void {
   batch(() => {
-    const wanted: Filter = {
-      ...noFilter(),
-      core: place.filter.cores,
-      comm: place.filter.comms,
-      pid: place.filter.pids,
-      tid: place.filter.tids,
-      cgroup: place.filter.cgroups,
-      unit: place.filter.units,
-      container: place.filter.containers,
-      pod: place.filter.pods,
-      mode: place.filter.modes,
-    }
-    filter.value = wanted
+    filter.value = filterOf(place)
     if (place.field && !lanes.value.includes(place.field)) lanes.value = [...lanes.value, place.field]
     look(around(place.window))
     // Of hours the map says enough; seconds are for the flame graph.
@@ -167,15 +168,28 @@ function List({ title, items }: { title: string; items: readonly string[] }) {
   )
 }
 
-function Downloads({ entry }: { entry: CaseEntry }) {
-  const save = (): void => {
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(entry.case, null, 1)], { type: 'application/json' }))
-    link.download = `case-${entry.id.replace(/[^\w.-]/g, '_')}.json`
-    link.click()
-    URL.revokeObjectURL(link.href)
+/** The list may have moved on since; the report is of the case as it is shown. */
+function Downloads({ entry, span }: { entry: CaseEntry; span: Span }) {
+  const [said, setSaid] = useState('')
+  const save = async (format: string): Promise<void> => {
+    setSaid(`Writing the report as ${format}…`)
+    try {
+      const query = { start: span.start, end: span.end, limit: CASES, case: entry.id }
+      await download(address('/api/report/{format}', query, { format }), `case.${format}`)
+      setSaid('')
+    } catch (error) {
+      setSaid(error instanceof Problem ? `${error.message}. ${error.todo}` : String(error))
+    }
   }
-  return <p><button onClick={save}>Download as JSON</button></p>
+  return (
+    <p class="downloads">
+      Report:{' '}
+      {info.value?.report_formats.map((format) => (
+        <button key={format} aria-label={`Download as ${format}`} onClick={() => void save(format)}>{format}</button>
+      ))}
+      <span class="faint" role="status">{said}</span>
+    </p>
+  )
 }
 
 const words = (one: Suspect): string => `${one.kind}, ${party(one.culprit)}${one.summary ? `: ${one.summary}` : ''}`
@@ -186,7 +200,7 @@ function party(one: Party): string {
   return plain([name, one.pid !== null ? `pid ${one.pid}` : '', core].filter(Boolean).join(', ') || 'unknown')
 }
 
-const worded = (name: string): string => plain(name).replaceAll('_', ' ').replace(/ (seconds|percent|bytes)$/, '')
+const worded = (name: string): string => plain(name).replaceAll('_', ' ').replace(/ (seconds|percent|bytes)( per .*)?$/, '$2')
 
 /** A figure by the unit that its name ends in. */
 function figure(name: string, value: unknown): string {

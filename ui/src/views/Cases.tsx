@@ -9,6 +9,8 @@ import { moment } from '../time'
 /** Asked again when the recording has grown by this much. */
 const EVERY_SECONDS = 60
 
+export const CASES = 5
+
 const ready = computed(() => arrived.value > 0 || view.value !== 'timeline')
 
 /** Cases of the whole recording, beside everything. */
@@ -18,7 +20,7 @@ export const useCases = () => {
   // The worst one at once; the others take their time.
   // Not before the map is there: looking for causes takes a core for seconds.
   const worst = useAnswer('/api/cases', ready.value ? { ...span, limit: 1 } : null)
-  const all = useAnswer('/api/cases', worst.answer?.cases.length ? { ...span, limit: 5 } : null)
+  const all = useAnswer('/api/cases', worst.answer?.cases.length ? { ...span, limit: CASES } : null)
   return all.answer ? all : { ...worst, busy: worst.busy || all.busy }
 }
 

@@ -25,7 +25,7 @@ export function Recorder() {
             <p>
               {status.state === 'running' && `A recorder runs (pid ${status.pid}) since ${moment(status.since_time ?? 0, utc.value)}, `}
               {status.state === 'stopped' && `No recorder runs; the last one stopped ${status.since_time ? moment(status.since_time, utc.value) : ''}, `}
-              {status.state === 'never' ? 'Nobody ever recorded in this directory: it holds a copy or an import.' : `by ${status.event} at ${short(status.rate_hz)} Hz on ${grouped(status.cores_sampled)} of ${grouped(status.cores_online)} cores.`}
+              {status.state === 'never' || status.state === 'imported' ? 'Nobody recorded in this directory: it holds a copy, or files that were imported.' : `by ${status.event} at ${short(status.rate_hz)} Hz on ${grouped(status.cores_sampled)} of ${grouped(status.cores_online)} cores.`}
             </p>
             {status.cost && (
               <dl class="figures">

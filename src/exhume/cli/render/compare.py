@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.style import Style
 from rich.text import Text
 
@@ -19,7 +22,7 @@ _MEMBERS = 4
 _FEW = 10
 _NOUNS = {"unit": "", "process": "the process ", "module": "the module ", "image": "the image ",
           "package": "the package ", "label": "the label ", "unit_file": "the file of ",
-          "unit_restarts": "restarts of "}  # fmt: skip
+          "unit_restarts": "restarts of ", "event": ""}  # fmt: skip
 
 
 def render(answer: Comparison, *, everything: bool = False) -> RenderableType:
@@ -28,6 +31,7 @@ def render(answer: Comparison, *, everything: bool = False) -> RenderableType:
     tested = f"{answer.attributes:,} attributes vary, {answer.classes_tested:,} different splits"
     left = f" · {answer.left_out:,} left out" if answer.left_out else ""
     parts: list[RenderableType] = [title.append(f" · {tested}{left}", _DIM), Text()]
+    answer = replace(answer, classes=tuple(_of_the_ill(one) for one in answer.classes))
     parts += _verdict(answer)
     shown = [one for one in answer.classes if one.separates and not one.explained_by]
     proxies = [one for one in answer.classes if one.separates and one.explained_by]
@@ -35,14 +39,14 @@ def render(answer: Comparison, *, everything: bool = False) -> RenderableType:
         shown = list(answer.classes)
     limit = len(answer.classes) if everything else _SHOWN
     for number, one in enumerate(shown[:limit], 1):
-        parts += [Text(), *_class(one, number, answer, everything=everything)]
+        parts += [Text(), *_class(one, number, everything=everything)]
     if len(shown) > limit:
         parts.append(Text(f"… {len(shown) - limit} more; --all shows them", _DIM))
     for one in proxies[: limit if everything else 3]:
         parts.append(
             Text(
                 f"Only a proxy: {phrase(one.lead)} ({_shares(one)}) says nothing more once "
-                f"{printable(one.explained_by)} is known.",
+                f"{_named(one.explained_by)} is known.",
                 _DIM,
             )
         )
@@ -89,37 +93,72 @@ def _verdict(answer: Comparison) -> list[Text]:
     return lines
 
 
-def _class(one: SplitClass, number: int, answer: Comparison, *, everything: bool) -> list[Text]:
+def _class(one: SplitClass, number: int, *, everything: bool) -> list[RenderableType]:
     head = Text(f"{number}. ", _DIM).append(phrase(one.lead), _BOLD)
     head.append(f"  {one.lead.tier}", _DIM)
     if one.alongside:
         head.append(" · a level: it may be the illness itself", _DIM)
     if not one.separates:
         head.append(" · not told from chance", _WARN)
-    perfect = f" · a perfect separator, n = {answer.ill + answer.well}" if one.is_perfect else ""
+    known = one.ill_known + one.well_known
+    perfect = f" · a perfect separator, n = {known:,}" if one.is_perfect else ""
     odds = f"odds × {_figure(one.odds_ratio)} ({_figure(one.odds_ratio_low)}–"
     odds += f"{_figure(one.odds_ratio_high)})"
-    lines = [
+    lines: list[RenderableType] = [
         head,
-        Text(f"   {_shares(one)}{perfect}"),
-        Text(f"   p = {_p10(one.log10_p)}, q = {_p(one.q)}, {odds}", _DIM),
+        _indented(Text(f"{_shares(one)}{perfect}")),
+        _indented(Text(f"p = {_p10(one.log10_p)}, q = {_p(one.q)}, {odds}", _DIM)),
     ]
-    others = one.members[1:]
+    # Of one field one test says it.
+    by_field = {(other.area, other.name): other for other in reversed(one.members)}
+    by_field.pop((one.lead.area, one.lead.name), None)
+    others = list(by_field.values())[::-1]
     if others:
         limit = len(others) if everything else _MEMBERS
         named = "; ".join(f"{phrase(other)}{_side(one, other)}" for other in others[:limit])
-        more = one.member_count - 1 - min(limit, len(others))
+        more = max(0, len(others) - limit) + one.member_count - len(one.members)
         rest = f"; and {more:,} more" if more else ""
-        lines.append(Text(f"   the same split: {named}{rest}", _DIM))
+        lines.append(_indented(Text(f"the same split: {named}{rest}", _DIM)))
     if one.named_by_cases and not one.is_answer:
-        lines.append(Text(f"   named by {count(one.named_by_cases, 'case')}", _WARN))
+        lines.append(_indented(Text(f"named by {count(one.named_by_cases, 'case')}", _WARN)))
     return lines
 
 
+def _indented(text: Text) -> Padding:
+    """Also where it goes on in another line."""
+    return Padding(text, (0, 0, 0, 3), expand=False)
+
+
+def _of_the_ill(one: SplitClass) -> SplitClass:
+    """A threshold that the ill don't reach is said of them: below it."""
+    if one.lead.on_ill or not one.lead.test.startswith("≥ "):
+        return one
+    return replace(
+        one,
+        lead=replace(one.lead, test=f"<{one.lead.test[1:]}", on_ill=True),
+        ill_with=one.ill_known - one.ill_with,
+        well_with=one.well_known - one.well_with,
+        odds_ratio=1 / one.odds_ratio,
+        odds_ratio_low=1 / one.odds_ratio_high,
+        odds_ratio_high=1 / one.odds_ratio_low,
+    )
+
+
 def phrase(one: Attribute) -> str:
-    name = f"{_NOUNS.get(one.area, one.area.replace('_', ' ') + ' ')}{one.name}"
-    test = {"= runs": "runs", "is there": "is there"}.get(one.test, one.test)
-    return printable(f"{name} {test}")
+    test = one.test[2:] if one.test in ("= runs", "= happens") else one.test
+    return printable(f"{_noun(one.area)}{one.name} {test}")
+
+
+def _named(what: str) -> str:
+    """`unit/x.service = runs`, as a comparison writes it, in words."""
+    area, _, rest = what.partition("/")
+    if rest.endswith(" = runs"):
+        rest = f"{rest.removesuffix('= runs')}runs"
+    return printable(f"{_noun(area)}{rest}")
+
+
+def _noun(area: str) -> str:
+    return _NOUNS.get(area, area.replace("_", " ") + " ")
 
 
 def _sentence(one: SplitClass) -> str:
@@ -142,7 +181,7 @@ def _p10(log10_p: float) -> str:
 
 
 def _p(value: float) -> str:
-    return f"{value:.2g}"
+    return f"{value:.2g}" if value > 0 else "0 (below 1e-300)"
 
 
 def _figure(value: float) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from shlex import quote
 
 import numpy as np
 
@@ -10,15 +11,17 @@ from exhume.derive.rates import Intervals, rates
 from exhume.detect.network import flood, limits
 from exhume.diagnose.cause import mean_of, party, weigh
 from exhume.diagnose.holding import check_top
-from exhume.diagnose.kernel_paths import kernel_paths
-from exhume.diagnose.scene import Proof, Scene, Stall, Step, Suspicion
+from exhume.diagnose.scene import Proof, Scene, Stall, Step, Suspicion, Usage
 from exhume.model.case import Actions, Party
 from exhume.model.finding import Finding
 from exhume.model.window import Window
 
 _LEAST_SHARE = 0.4
-_LEAST_SEND_MS = 200
-_MOSTLY_SENDS = 0.4
+_LEAST_SENDING = 0.01
+"""Of a core: a sender that its socket holds back needs little more."""
+_ABOVE_USUAL = 3.0
+_MOSTLY = 0.6
+"""Of all that is sent more than usual."""
 
 
 def softirq_flood(scene: Scene) -> Iterator[Suspicion]:
@@ -49,8 +52,10 @@ def softirq_flood(scene: Scene) -> Iterator[Suspicion]:
     rate = float("nan")
     if amount is not None and np.isfinite(rate := amount(longest.window)):
         proofs.append(_packets(scene, rate, longest.window))
-    sender = _sender(scene)
-    culprit = sender if sender is not None else Party(core=scene.core)
+    sender = sender_of(scene.senders)
+    culprit = Party(core=scene.core) if sender is None else party(scene.seen, sender.comm)
+    if sender is not None:
+        proofs.append(_sends(sender, longest.window))
     by = f" that {culprit.name} sends" if sender is not None else ""
     details: dict[str, str | int | float] = {"softirq_percent": round(100 * share, 1)}
     if np.isfinite(rate):
@@ -76,7 +81,9 @@ def softirq_flood(scene: Scene) -> Iterator[Suspicion]:
             undo=(f"start {culprit.name} again",) if sender is not None else (),
             verify=(f"exhume series softnet.processed {scene.core} --last 10m",),
         ),
-        missing=() if sender is not None else ("who sends is not on this node, or not sampled",),
+        missing=()
+        if sender is not None
+        else ("who sends is not on this node, not sampled, or nobody stands out",),
     )
 
 
@@ -95,16 +102,27 @@ def _packets(scene: Scene, rate: float, window: Window) -> Proof:
     )
 
 
-def _sender(scene: Scene) -> Party | None:
-    """Who does little else than send: of those, who spends most core time on it."""
-    path = next(one for one in kernel_paths() if one.id == "send")
-    sent: dict[str, int] = {}
-    for comm, frames in scene.seen.frame_ms.items():
-        most = max((ms for name, ms in frames.items() if path.has(name)), default=0)
-        if most >= max(_LEAST_SEND_MS, _MOSTLY_SENDS * max(frames.values(), default=0)):
-            sent[comm] = most
-    first = max(sorted(sent), key=lambda comm: sent[comm], default="")
-    return party(scene.seen, first) if first else None
+def sender_of(senders: Sequence[Usage]) -> Usage | None:
+    """Whose sending came with the trouble, far above its own usual; nobody if none stands out."""
+    first = max(senders, key=lambda one: (one.rise, one.comm), default=None)
+    if first is None or first.during < max(_LEAST_SENDING, _ABOVE_USUAL * (first.usual or 0.0)):
+        return None
+    return first if first.rise >= _MOSTLY * sum(one.rise for one in senders) else None
+
+
+def _sends(sender: Usage, window: Window) -> Proof:
+    usual = "" if sender.usual is None else f", {100 * sender.usual:.1f} % of one before or after"
+    figures: dict[str, str | int | float] = {"percent_of_a_core": round(100 * sender.during, 1)}
+    if sender.usual is not None:
+        figures["usual_percent"] = round(100 * sender.usual, 2)
+    return Proof(
+        "samples",
+        f"{sender.comm} spent {100 * sender.during:.1f} % of a core on sending meanwhile{usual}",
+        figures,
+        window,
+        f"exhume flame --at {window.start_ns / 1e9:.3f} --for {max(1.0, window.seconds):.1f}s "
+        f"--comm {quote(sender.comm)}",
+    )
 
 
 def imbalance(scene: Scene) -> Iterator[Suspicion]:

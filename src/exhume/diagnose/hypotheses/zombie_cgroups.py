@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from shlex import quote
 
 import numpy as np
@@ -15,10 +16,13 @@ from exhume.diagnose.leakers import Leaker, leakers
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
 from exhume.model.arrays import F64, I64
 from exhume.model.case import Actions, Outcome, Party, Tests
+from exhume.model.finding import Figure
 from exhume.model.memcgs import MemcgName
+from exhume.model.window import Window
 
 LEAST_ZOMBIES = 200
 _LEAST_SHARE = 0.3
+_DIFFERS = 1.1
 
 
 def suspects(scene: Scene) -> Iterator[Suspicion]:
@@ -67,7 +71,6 @@ def _suspicion(
     victim: Party,
 ) -> Suspicion:
     name = leaker.culprit.name
-    per_zombie = _seconds_per_zombie(scene, holder)
     return Suspicion(
         kind="zombie-cgroups",
         culprit=leaker.culprit,
@@ -84,11 +87,7 @@ def _suspicion(
             "zombies": round(_level(scene, scene.symptom.wall_ns)),
             "starts": leaker.starts,
             "zombies_per_start": round(leaker.per_start, 3),
-            **(
-                {"stall_seconds_per_zombie": round(per_zombie, 7)}
-                if np.isfinite(per_zombie)
-                else {}
-            ),
+            **_per_zombie(scene, holder),
         },
         actions=_actions(leaker.culprit),
         contradiction=leaker.against,
@@ -133,8 +132,9 @@ def _by_name(scene: Scene, steps: tuple[Step, ...], payer: Party, victim: Party)
 
 def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
     """Its time goes into walking them: the more there are, the longer it takes."""
-    lengths = [cause.seconds for cause in holder.causes]
-    levels = [_level(scene, cause.start_ns) for cause in holder.causes]
+    walks = _walks(holder)
+    lengths = [one.core_seconds for one in walks]
+    levels = [_level(scene, one.window.start_ns) for one in walks]
     dose = four_tests.dose(levels, lengths)
     counted = np.isfinite(levels)
     order: Outcome = "untested"
@@ -153,7 +153,7 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
         at = _level(scene, scene.symptom.wall_ns)
         order = "passed" if at >= LEAST_ZOMBIES else "untested"
         figures: dict[str, str | int | float] = {"zombies": round(at) if np.isfinite(at) else -1}
-        per_zombie = _seconds_per_zombie(scene, holder)
+        per_zombie = _seconds_per_zombie(scene, [(o.core_seconds, o.window) for o in walks])
         text = f"{at:,.0f} zombie cgroups at the symptom"
         if dose == "passed" and np.isfinite(per_zombie):
             text += f"; each adds {1e6 * per_zombie:.0f} µs to its holds ({len(lengths)} compared)"
@@ -225,8 +225,35 @@ def _counts(scene: Scene) -> tuple[I64, F64]:
     return wall, values.astype(np.float64)
 
 
-def _seconds_per_zombie(scene: Scene, holder: Holder) -> float:
-    pairs = [(c.seconds, _level(scene, c.start_ns)) for c in holder.causes]
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    window: Window
+    core_seconds: float
+    """On the core: what others had of it meanwhile is not the zombies' doing."""
+
+
+def _walks(holder: Holder) -> tuple[_Walk, ...]:
+    """By samples where there are enough of them; else by the seconds it was there."""
+    if len(holder.holds) >= four_tests.LEAST_EFFECTS:
+        return tuple(_Walk(one.window, one.core_seconds) for one in holder.holds)
+    return tuple(_Walk(cause, cause.seconds) for cause in holder.causes)
+
+
+def _per_zombie(scene: Scene, holder: Holder) -> dict[str, Figure]:
+    """On the core, and by the clock where others had their turns meanwhile."""
+    walks = _walks(holder)
+    on_core = _seconds_per_zombie(scene, [(one.core_seconds, one.window) for one in walks])
+    passed = _seconds_per_zombie(scene, [(one.window.seconds, one.window) for one in walks])
+    if not np.isfinite(on_core):
+        return {}
+    found: dict[str, Figure] = {"stall_seconds_per_zombie": round(on_core, 7)}
+    if passed > _DIFFERS * on_core:
+        found["wall_seconds_per_zombie"] = round(passed, 7)
+    return found
+
+
+def _seconds_per_zombie(scene: Scene, walks: Sequence[tuple[float, Window]]) -> float:
+    pairs = [(length, _level(scene, window.start_ns)) for length, window in walks]
     ratios = [length / level for length, level in pairs if level >= LEAST_ZOMBIES]
     return float(np.median(ratios)) if ratios else float("nan")
 

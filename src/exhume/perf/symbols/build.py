@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 
 import numpy as np
 
 from exhume.model.arrays import I64, U8, U16, U32, U64, Bool
+from exhume.perf.symbols.names import MAX_NAME_BYTES, gather
 from exhume.perf.symbols.table import NOWHERE, LoadSegment, SymbolTable
 
 MAX_SYMBOLS = 2_000_000
 MAX_NAMES_BYTES = 64 << 20
-MAX_NAME_BYTES = 4096
 
 # `Symbols.rank`: of several names for one address the lowest wins.
 GLOBAL, WEAK, LOCAL = 0, 1, 2
@@ -22,7 +20,6 @@ NOTYPE = 4
 """Added to the binding of a label that does not say it is a function."""
 UNKNOWN_SIZE_BYTES = 4096
 """How far a symbol without a size may reach where nothing else says."""
-_CHUNK_ROWS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,31 +189,14 @@ def _modules_of(piece: Symbols) -> U16:
 
 
 def _gather(pieces: Sequence[Symbols], rows: I64) -> tuple[bytes, U32]:
-    """The names of the chosen rows, one after the other, in the order of the rows.
-
-    Slices of the blobs, joined a few MiB at a time: to pick single bytes with numpy takes 16 bytes
-    of indexes for each.
-    """
+    """The names of the chosen rows, one after the other, in the order of the rows."""
     piece_of = np.searchsorted(np.cumsum([len(p) for p in pieces]), rows, "right")
     begin = np.concatenate([p.name_start for p in pieces])[rows]
     end = np.concatenate([p.name_end for p in pieces])[rows]
-    end = np.minimum(end, begin + MAX_NAME_BYTES)
-    offsets = np.concatenate(([0], np.cumsum(end - begin)))
-    gathered = io.BytesIO()  # hands its buffer over without a second copy
-    for low in range(0, len(rows), _CHUNK_ROWS):
-        chunk = slice(low, low + _CHUNK_ROWS)
-        parts = [b""] * len(rows[chunk])
-        for index, piece in enumerate(pieces):
-            mine = np.flatnonzero(piece_of[chunk] == index)
-            if not len(mine):
-                continue
-            slices = map(slice, begin[chunk][mine].tolist(), end[chunk][mine].tolist())
-            # The second, empty slice keeps itemgetter returning a tuple where there is one name.
-            names = itemgetter(*slices, slice(0))(piece.blob)
-            if len(mine) == len(parts):
-                parts = list(names)
-                break
-            for at, name in zip(mine.tolist(), names, strict=False):
-                parts[at] = name
-        gathered.write(b"".join(parts))
-    return gathered.getvalue(), offsets.astype(np.uint32)
+    size = np.minimum(end - begin, MAX_NAME_BYTES)
+    offsets = np.concatenate(([0], np.cumsum(size)))
+    gathered: U8 = np.empty(int(offsets[-1]), np.uint8)
+    for index, piece in enumerate(pieces):
+        mine = np.flatnonzero(piece_of == index)
+        gather(piece.blob, begin[mine], size[mine], offsets[mine], gathered)
+    return gathered.tobytes(), offsets.astype(np.uint32)

@@ -9,10 +9,10 @@ from exhume.perf.symbols.elfsymbols import (
     EM_AARCH64,
     EM_X86_64,
     Section,
-    name_ends,
     symbol_dtype,
 )
 from exhume.perf.symbols.image import Image
+from exhume.perf.symbols.names import name_ends
 
 _MAX_ENTRIES = 20_000
 _MAX_STRINGS_BYTES = 16 << 20

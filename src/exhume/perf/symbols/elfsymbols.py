@@ -11,6 +11,7 @@ from exhume.errors import ParseError
 from exhume.model.arrays import I64, U8, U64, Bool
 from exhume.perf.symbols.build import GLOBAL, LOCAL, MAX_SYMBOLS, NOTYPE, WEAK, Symbols
 from exhume.perf.symbols.image import Image
+from exhume.perf.symbols.names import name_ends
 
 SYMBOL = {
     "32": [("name", "u4"), ("value", "u4"), ("size", "u4"), ("info", "u1"), ("other", "u1"),
@@ -30,7 +31,6 @@ _HAVE_MAPPING_SYMBOLS = (EM_ARM, EM_AARCH64, EM_RISCV)
 _CHUNK_ROWS = 1 << 16
 _MAX_TABLE_ROWS = 8 * MAX_SYMBOLS
 _MAX_STRINGS_BYTES = 128 << 20
-_STRINGS_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,25 +150,3 @@ def _with_names(rows: NDArray[np.void], blob: bytes, places: _Places, machine: i
         name_end=name_ends(blob, name_start),
         blob=blob,
     )
-
-
-def name_ends(blob: bytes, name_start: I64) -> I64:
-    """Where the NUL behind each name is; the end of the blob where there is none."""
-    text: U8 = np.frombuffer(blob, np.uint8)
-    order = np.argsort(name_start, kind="stable")
-    starts = name_start[order]
-    ends = np.full(len(starts), len(blob), np.int64)
-    done = 0
-    # In pieces: a list of all NULs of a table with tens of MiB would be larger than the table.
-    for at in range(0, len(blob), _STRINGS_CHUNK_BYTES):
-        until = at + _STRINGS_CHUNK_BYTES
-        if done == len(starts) or starts[done] >= until:
-            continue
-        zeros = np.flatnonzero(text[at:until] == 0) + at
-        if len(zeros):
-            known = int(np.searchsorted(starts, zeros[-1], "right"))
-            ends[done:known] = zeros[np.searchsorted(zeros, starts[done:known])]
-            done = known
-    found = np.empty_like(ends)
-    found[order] = ends
-    return found

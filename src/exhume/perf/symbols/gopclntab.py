@@ -15,8 +15,8 @@ from exhume.errors import ParseError
 from exhume.model.arrays import I64, U8, U64
 from exhume.perf.symbols.build import GLOBAL, MAX_NAMES_BYTES, MAX_SYMBOLS, Symbols
 from exhume.perf.symbols.elf import PCLNTAB_SECTIONS, Elf
-from exhume.perf.symbols.elfsymbols import name_ends
 from exhume.perf.symbols.image import BytesImage, Image
+from exhume.perf.symbols.names import name_ends
 
 GO_1_2, GO_1_16, GO_1_18, GO_1_20 = 0xFFFFFFFB, 0xFFFFFFFA, 0xFFFFFFF0, 0xFFFFFFF1
 _MAGICS = (GO_1_2, GO_1_16, GO_1_18, GO_1_20)

@@ -3,7 +3,7 @@
     ffffffff81000000 T _stext
     ffffffffc0201000 t nf_hook_slow\t[netfilter]
 
-200,000 lines; parsed as columns of the whole text. The `modules` of the table hold the names in
+200,000 lines; C splits them into columns. The `modules` of the table hold the names in
 brackets. Nothing here says how long a function is: it extends to the next symbol of any kind.
 """
 
@@ -18,8 +18,9 @@ import numpy as np
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
-from exhume.model.arrays import I64, U8, U16, U64, Bool
+from exhume.model.arrays import I64, U16, U64, Bool
 from exhume.perf.symbols.build import GLOBAL, LOCAL, WEAK, Symbols, build, of_rows, raw
+from exhume.perf.symbols.names import Lines, kallsyms_lines
 from exhume.perf.symbols.table import SymbolTable
 
 Ksymbol: TypeAlias = tuple[int, int, str, str]
@@ -29,7 +30,6 @@ BPF = "bpf"
 HIDDEN = "addresses are hidden (kernel.kptr_restrict): the kernel's names need CAP_SYSLOG"
 _EXPECTED = "`address type name`"
 _MAX_MODULES = 1 << 16
-_NEWLINE, _SPACE, _TAB = 10, 32, 9
 # Where no symbol follows: the rest of the page, as perf has it.
 _LAST_BYTES = 4096
 # `__lock_text_start`, `_stext`, `__irqentry_text_end`, `_sinittext`
@@ -59,17 +59,18 @@ def parse(data: bytes, path: str = "kallsyms") -> Kallsyms:
         return Kallsyms(None, "kallsyms is empty")
     if not data.endswith(b"\n"):
         data += b"\n"
-    text: U8 = np.frombuffer(data, np.uint8)
-    line_end = np.flatnonzero(text == _NEWLINE)
-    line = np.concatenate((np.zeros(1, np.int64), line_end[:-1] + 1))
     digits = data.find(b" ")
-    address = _addresses(text, line, line_end, digits, path)
+    if digits not in (8, 16):  # all lines have as many: 8 on a 32-bit kernel
+        raise ParseError(path, 1, _EXPECTED)
+    lines = kallsyms_lines(data, digits)
+    if isinstance(lines, int):
+        raise ParseError(path, lines, _EXPECTED)
+    address, kind = lines.address, lines.kind
+    name, name_end = lines.name, lines.name_end
     if not address.any():
         return Kallsyms(None, HIDDEN)
-    kind = text[line + digits + 1]
     is_text = np.isin(kind, np.frombuffer(b"tTwW", np.uint8))
-    name = line + digits + 3
-    name_end, module, modules = _modules(data, text, name, line_end, is_text, path)
+    module, modules = _modules(data, lines, path)
     limit = _next_address(address)
     rank = np.select([kind == ord("T"), (kind == ord("w")) | (kind == ord("W"))], [GLOBAL, WEAK])
     rank = np.where(kind == ord("t"), LOCAL, rank).astype(np.uint8)
@@ -146,26 +147,6 @@ def _overlapped(table: SymbolTable, rows: Sequence[tuple[int, int, str]]) -> Boo
     return hit
 
 
-def _addresses(text: U8, line: I64, line_end: I64, digits: int, path: str) -> U64:
-    """The first column. All lines have as many digits: 16, or 8 on a 32-bit kernel."""
-    if digits not in (8, 16):
-        raise ParseError(path, 1, _EXPECTED)
-    _require(line_end - line >= digits + 3, path)
-    sound = (text[line + digits] == _SPACE) & (text[line + digits + 2] == _SPACE)
-    address = np.zeros(len(line), np.uint64)
-    for digit in range(digits):
-        value = _HEX[text[line + digit]]
-        sound &= value < 16
-        address = (address << np.uint64(4)) | value
-    _require(sound, path)
-    return address
-
-
-def _require(sound: Bool, path: str) -> None:
-    if not sound.all():
-        raise ParseError(path, int(np.argmin(sound)) + 1, _EXPECTED)
-
-
 def _next_address(address: U64) -> U64:
     """The next higher address of any symbol: data behind the last function ends it too."""
     ordered = np.sort(address)
@@ -174,34 +155,15 @@ def _next_address(address: U64) -> U64:
     return np.asarray(ends[at], np.uint64)
 
 
-def _modules(
-    data: bytes, text: U8, name: I64, line_end: I64, is_text: Bool, path: str
-) -> tuple[I64, U16, list[str]]:
-    """End of each name, and which module it belongs to."""
-    name_end = line_end.copy()
-    module = np.zeros(len(name), np.uint16)
-    tabs = np.flatnonzero(text == _TAB)
-    rows = np.searchsorted(line_end, tabs)
-    rows, first = np.unique(rows, return_index=True)
-    tabs = tabs[first]
-    inside = (tabs >= name[rows]) & is_text[rows]
-    rows, tabs = rows[inside], tabs[inside]
-    name_end[rows] = tabs
+def _modules(data: bytes, lines: Lines, path: str) -> tuple[U16, list[str]]:
+    """Which module each line of code belongs to. The lines of one come together."""
+    begin = np.flatnonzero(np.diff(lines.run, prepend=np.uint32(0)))
     # Behind the tab: `[module]`.
-    found = map(data.__getitem__, map(slice, (tabs + 2).tolist(), (line_end[rows] - 1).tolist()))
+    places = zip(lines.name_end[begin].tolist(), lines.line_end[begin].tolist(), strict=True)
     index: dict[bytes, int] = {b"": 0}
-    module[rows] = [index.setdefault(name, len(index)) & 0xFFFF for name in found]
+    numbers = [0, *(index.setdefault(data[tab + 2 : end - 1], len(index)) for tab, end in places)]
     if len(index) > _MAX_MODULES:
         raise ParseError(path, "the names in brackets", f"at most {_MAX_MODULES} modules")
     # A newline would tear the list of modules apart when it is stored; the text has none in a line.
-    return name_end, module, [name.decode("utf-8", "replace") for name in index]
-
-
-def _hex_values() -> U64:
-    values = np.full(256, 16, np.uint64)
-    for digit in range(16):
-        values[ord(f"{digit:x}")] = values[ord(f"{digit:X}")] = digit
-    return values
-
-
-_HEX = _hex_values()
+    names = [name.decode("utf-8", "replace") for name in index]
+    return np.array(numbers, np.uint16)[lines.run], names

@@ -12,6 +12,7 @@ from exhume.store.queries.samples import samples
 from exhume.store.queries.series import series
 from exhume.store.queries.sub_second import sub_second
 from exhume.store.queries.top import top
+from exhume.store.queries.topology import numa_nodes
 from exhume.store.queries.who import who
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "flame",
     "late_samples",
     "merge_trees",
+    "numa_nodes",
     "queues",
     "sample_map",
     "samples",

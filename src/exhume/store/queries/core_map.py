@@ -14,10 +14,12 @@ from exhume.model.window import Window
 from exhume.store.minutes import Rows
 from exhume.store.recording import Recording
 from exhume.store.rollups import I16, MINUTE_NS, CoreSeconds
+from exhume.store.segment import Segment
 from exhume.store.view import SegmentView, wall_intervals
 
 # The worst second and what it was spent on travel as one number: permille × 8 + mode.
 _MODE_BITS, _MODE_MASK = 3, 7
+COARSE_NS = 8_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,13 @@ class Seconds:
     worst: I16
     """Shape (1 + modes, intervals, cores): first permille × 8 + mode of all together, then the
     permille of each mode; -1 unknown."""
-    busy: I16
-    """Permille, for the mean. Shape (intervals, cores)."""
+    busy_ms: F32
+    """Permille × ms, for the mean. Shape (intervals, cores)."""
+    known_ms: F32
+
+    @property
+    def nbytes(self) -> int:
+        return self.worst.nbytes + self.busy_ms.nbytes + self.known_ms.nbytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +66,12 @@ class Grid:
 def core_map(recording: Recording, window: Window, columns: int) -> CoreMap:
     """NaN, and mode -1, where nothing was recorded."""
     found: dict[str, Seconds] = {}
+    is_coarse = _is_coarse(window, columns)
     for view in recording.views(window):
         with recording.sparing(view):
-            if (seconds := view.core_seconds()) is not None:
-                found[view.name] = from_seconds(view, seconds)
+            part = _coarse(recording, view) if is_coarse else _fine(view)
+            if part is not None:
+                found[view.name] = part
     minutes = recording.minutes("cores", window, set(found))
     parts = list(found.values())
     for source in np.unique(minutes["source"].astype(str)):
@@ -75,6 +84,42 @@ def core_map(recording: Recording, window: Window, columns: int) -> CoreMap:
     return finished(grid)
 
 
+def _is_coarse(window: Window, columns: int) -> bool:
+    """Every column begins and ends where a coarse interval does, as all of the page's wide ones."""
+    wide_ns = COARSE_NS * max(1, columns)
+    return window.start_ns % COARSE_NS == 0 and (window.end_ns - window.start_ns) % wide_ns == 0
+
+
+def _fine(view: SegmentView) -> Seconds | None:
+    seconds = view.core_seconds()
+    return None if seconds is None else from_seconds(view, seconds)
+
+
+def _coarse(recording: Recording, view: SegmentView) -> Seconds | None:
+    """Of a closed segment they are made once: a map of hours then looks at an eighth as much."""
+    if not isinstance(view, Segment):
+        return _fine(view)
+
+    def make() -> Seconds | None:
+        part = _fine(view)
+        return None if part is None else coarsened(part)
+
+    return recording.kept(
+        (view.key, "coarse cores"), make, lambda part: 0 if part is None else part.nbytes
+    )
+
+
+def coarsened(part: Seconds) -> Seconds:
+    """Intervals whose middles lie in the same COARSE_NS of wall time as one."""
+    if not len(part.start):
+        return part
+    bins = (part.start + part.end) // 2 // COARSE_NS
+    order = np.argsort(bins, kind="stable")
+    first = np.flatnonzero(np.diff(bins[order], prepend=-1))
+    start = bins[order][first] * COARSE_NS
+    return Seconds(part.cores, start, start + COARSE_NS, *_grouped(part, order, first))
+
+
 def from_seconds(view: SegmentView, seconds: CoreSeconds) -> Seconds:
     modes = seconds.permille.transpose(0, 2, 1)
     busy = modes[: len(BUSY_MODES)].sum(axis=0, dtype=np.int16)
@@ -83,7 +128,14 @@ def from_seconds(view: SegmentView, seconds: CoreSeconds) -> Seconds:
         np.maximum(top, modes[index] << _MODE_BITS | np.int16(index), out=top)
     key = np.where(modes[0] < 0, np.int16(-1), busy << _MODE_BITS | top & _MODE_MASK)
     start, end = wall_intervals(view.clock, seconds.start_ns, seconds.end_ns)
-    return Seconds(seconds.cores, start, end, np.concatenate([key[np.newaxis], modes]), busy)
+    worst = np.concatenate([key[np.newaxis], modes])
+    return Seconds(seconds.cores, start, end, worst, *_times(start, end, worst, busy))
+
+
+def _times(start: I64, end: I64, worst: I16, busy: I16) -> tuple[F32, F32]:
+    length_ms = ((end - start) / 1e6).astype(np.float32)
+    known_ms = (worst[0] >= 0) * length_ms[:, np.newaxis]
+    return busy * known_ms, known_ms
 
 
 def from_minutes(rows: Rows) -> Seconds:
@@ -99,7 +151,8 @@ def from_minutes(rows: Rows) -> Seconds:
         if mode in BUSY_MODES:
             busy[row, column] += rows[f"mean_{mode}"]
     start = minutes.astype(np.int64) * MINUTE_NS
-    return Seconds(tuple(cores.tolist()), start, start + MINUTE_NS, worst, busy)
+    end = start + MINUTE_NS
+    return Seconds(tuple(cores.tolist()), start, end, worst, *_times(start, end, worst, busy))
 
 
 def empty_grid(window: Window, cores: tuple[int, ...], columns: int) -> Grid:
@@ -125,20 +178,24 @@ def add(grid: Grid, part: Seconds) -> None:
 
 def _add_rows(grid: Grid, part: Seconds, order: I64, first: I64, columns: I64) -> None:
     """`order` picks intervals; those from one of `first` to the next go into one column."""
-    chosen, place = _as_slice(order), _place(grid, part, columns)
-    worst, busy = part.worst[:, chosen], part.busy[chosen]
-    length_ms = ((part.end - part.start)[chosen] / 1e6).astype(np.float32)
-    known_ms = (worst[0] >= 0) * length_ms[:, np.newaxis]
-    busy_ms = busy * known_ms
+    place = _place(grid, part, columns)
+    worst, busy_ms, known_ms = _grouped(part, order, first)
+    grid.worst[:, *place] = np.maximum(grid.worst[:, *place], worst)
+    grid.known_ms[place] += known_ms
+    grid.busy_ms[place] += busy_ms
+
+
+def _grouped(part: Seconds, order: I64, first: I64) -> tuple[I16, F32, F32]:
+    """`worst`, `busy_ms` and `known_ms` of each group."""
+    chosen = _as_slice(order)
+    worst, busy_ms, known_ms = part.worst[:, chosen], part.busy_ms[chosen], part.known_ms[chosen]
     if len(first) < len(order):
         # Not reduceat: it goes element by element, where reducing whole rows takes 16 at a time.
         groups = list(pairwise([*first.tolist(), len(order)]))
         worst = np.stack([worst[:, a:b].max(axis=1) for a, b in groups], axis=1)
         known_ms = np.stack([known_ms[a:b].sum(axis=0) for a, b in groups])
         busy_ms = np.stack([busy_ms[a:b].sum(axis=0) for a, b in groups])
-    grid.worst[:, *place] = np.maximum(grid.worst[:, *place], worst)
-    grid.known_ms[place] += known_ms
-    grid.busy_ms[place] += busy_ms
+    return worst, busy_ms, known_ms
 
 
 def _as_slice(numbers: I64) -> I64 | slice:

@@ -26,8 +26,10 @@ from exhume.store.view import SegmentView
 
 LEAST_NS = 500_000_000
 LEAST_CALL_NS = 2 * SECOND_NS
-_PART, _SOME = 0.4, 0.2
-"""Of a second, in the kernel: from here on it may be part of a hold."""
+_PART, _SOME, _TRACE = 0.4, 0.2, 0.04
+"""Of a second, in the kernel: from here on it may be part of a hold, or the rest of one."""
+_LEAST_MUCH = 2
+_SECOND = 0xFFFFFFFF
 _OFF_CORE_NS = 400_000_000
 """Others have their turn within that; whoever is away for longer may have slept."""
 _ALONE = 0.9
@@ -51,6 +53,8 @@ class _Stretch:
     view: SegmentView
     window: Window
     wanted: Filter
+    core_seconds: float
+    """How much of them: of too many those with most are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,10 @@ def core_holds(recording: Recording, core: int, window: Window) -> tuple[Hold, .
 
 
 def _by_process(recording: Recording, view: SegmentView, window: Window) -> Iterator[_Stretch]:
-    """Two seconds and more in which a process was never seen in user mode."""
+    """Two seconds and more in which a process was never seen in user mode.
+
+    On a full core its share of a second may be small now and then: that does not end a call.
+    """
     with recording.sparing(view):
         rows, index = view.process_seconds(), view.threads()
         if not len(rows.second):
@@ -94,14 +101,20 @@ def _by_process(recording: Recording, view: SegmentView, window: Window) -> Iter
         packed, place = np.unique(key, return_inverse=True)
         in_user = np.bincount(place, rows.user, len(packed))
         in_kernel = np.bincount(place, rows.weight_us * (rows.user == 0), len(packed))
-        full = packed[(in_user == 0) & (in_kernel >= _SOME * 1e6)]
-        for process, first, last in _consecutive(full):
-            if last == first:
-                continue
-            pid = int(index.threads.pid[int(index.processes.first_thread[process])])
-            inside = _wall(view, first, last).clip(window)
+        chosen_rows = (in_user == 0) & (in_kernel >= _TRACE * 1e6)
+        packed, in_kernel = packed[chosen_rows], in_kernel[chosen_rows]
+        if not len(packed):
+            return
+        begins = np.append(0, np.flatnonzero(np.diff(packed) != 1) + 1)
+        ends = np.append(begins[1:], len(packed)) - 1
+        much = np.add.reduceat((in_kernel >= _SOME * 1e6).astype(np.int64), begins)
+        took = np.add.reduceat(in_kernel, begins)
+        for part in np.flatnonzero(much >= _LEAST_MUCH).tolist():
+            first, last = int(packed[begins[part]]), int(packed[ends[part]])
+            pid = int(index.threads.pid[int(index.processes.first_thread[first >> 32])])
+            inside = _wall(view, first & _SECOND, last & _SECOND).clip(window)
             if pid > 0 and inside is not None:
-                yield _Stretch(view, inside, Filter(pids=(pid,)))
+                yield _Stretch(view, inside, Filter(pids=(pid,)), float(took[part]) / 1e6)
 
 
 def _by_core(
@@ -116,7 +129,7 @@ def _by_core(
         for _, first, last in _consecutive(full):
             inside = _wall(view, first, last).clip(window)
             if inside is not None:
-                yield _Stretch(view, inside, Filter(cores=(core,)))
+                yield _Stretch(view, inside, Filter(cores=(core,)), inside.seconds)
 
 
 def _consecutive(packed: I64) -> Iterator[tuple[int, int, int]]:
@@ -124,7 +137,7 @@ def _consecutive(packed: I64) -> Iterator[tuple[int, int, int]]:
     breaks = np.flatnonzero(np.diff(packed) != 1) + 1
     for part in np.split(packed, breaks):
         if len(part):
-            yield int(part[0]) >> 32, int(part[0]) & 0xFFFFFFFF, int(part[-1]) & 0xFFFFFFFF
+            yield int(part[0]) >> 32, int(part[0]) & _SECOND, int(part[-1]) & _SECOND
 
 
 def _wall(view: SegmentView, first: int, last: int) -> Window:
@@ -141,14 +154,31 @@ def _measured(
     off_core_ns: int,
     least_ns: int,
 ) -> tuple[Hold, ...]:
-    longest = sorted(stretches, key=lambda one: -one.window.seconds)[:most]
+    longest = sorted(stretches, key=lambda one: -one.core_seconds)[:most]
     found: list[Hold] = []
     # View by view, so that each is decoded once.
-    for one in sorted(longest, key=lambda one: (one.view.window, one.window)):
+    for one in _merged(sorted(longest, key=lambda one: (one.view.window, one.window))):
         with recording.sparing(one.view):
             found += [_hold(one.view, run) for run in _runs(one, off_core_ns)]
     long = [one for one in _joined(found) if one.window.end_ns - one.window.start_ns >= least_ns]
     return tuple(sorted(long, key=lambda hold: (hold.window, hold.core)))
+
+
+def _merged(stretches: list[_Stretch]) -> list[_Stretch]:
+    """Each has a second more on either side: where two meet, samples must not count twice."""
+    found: list[_Stretch] = []
+    last: dict[tuple[int, Filter], int] = {}
+    for one in stretches:
+        key = id(one.view), one.wanted
+        before = last.get(key)
+        if before is not None and one.window.start_ns <= found[before].window.end_ns:
+            end = max(found[before].window.end_ns, one.window.end_ns)
+            window = Window(found[before].window.start_ns, end)
+            found[before] = replace(found[before], window=window)
+        else:
+            last[key] = len(found)
+            found.append(one)
+    return found
 
 
 def _runs(stretch: _Stretch, off_core_ns: int) -> Iterator[_Run]:
@@ -192,7 +222,7 @@ def _hold(view: SegmentView, run: _Run) -> Hold:
     common = [name for name, times in seen.items() if times >= _NEARLY_ALL * len(run.node)]
     is_call = leaving == 0 and bool(common) and _THREAD_OF_KERNEL not in common
     window = Window(int(run.wall[0]), int(run.wall[-1]) + run.weight_ns)
-    share = len(run.node) * run.weight_ns / max(1, window.end_ns - window.start_ns)
+    core_ns = len(run.node) * run.weight_ns
     return Hold(
         core=int(np.bincount(run.core).argmax()),
         window=window,
@@ -203,7 +233,8 @@ def _hold(view: SegmentView, run: _Run) -> Hold:
         is_one_call=is_call,
         call=calls.most_common(1)[0][0] if calls else "",
         deepest=max(common, key=lambda name: (depth[name], name), default=""),
-        is_alone=share >= _ALONE,
+        is_alone=core_ns >= _ALONE * (window.end_ns - window.start_ns),
+        core_ns=core_ns,
     )
 
 
@@ -231,6 +262,7 @@ def _joined(holds: list[Hold]) -> list[Hold]:
                 ),
                 is_one_call=hold.is_one_call and before.is_one_call,
                 is_alone=hold.is_alone and before.is_alone,
+                core_ns=(before.core_ns or 0) + (hold.core_ns or 0),
             )
         else:
             if before is not None:

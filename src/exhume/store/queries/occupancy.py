@@ -21,6 +21,7 @@ from exhume.store.view import SegmentView
 
 MOST_FRAMES = 80
 _LEAST_SHARE = 0.02
+_FILLED = 0.5
 
 
 @dataclass(slots=True)
@@ -54,6 +55,30 @@ def occupancy(recording: Recording, core: int, window: Window) -> Occupancy:
         )
     )
     return Occupancy(core, window, samples, occupants, softirq_ns / length)
+
+
+def longest_runs(recording: Recording, core: int, window: Window) -> dict[str, Window]:
+    """By process name, the longest stretch in which every sample of the core was one thread's.
+
+    Where the core was idle there are no samples: what they don't fill is no run.
+    """
+    found: dict[str, Window] = {}
+    for view in recording.views(window):
+        with recording.sparing(view):
+            threads = view.threads().threads
+            tid = threads.tid.astype(np.int64)
+            for part in chosen(view, window, Filter(cores=(core,)), cut_at_clocks=True):
+                if not len(part):
+                    continue
+                wall = view.clock.to_wall(part.time_ns())
+                for row, begin, end in _unbroken(part.thread().astype(np.int64), tid):
+                    run = Window(int(wall[begin]), int(wall[end - 1]) + part.run.weight_ns)
+                    name, filled_ns = threads.comm[row], (end - begin) * part.run.weight_ns
+                    if filled_ns < _FILLED * (run.end_ns - run.start_ns) or not threads.pid[row]:
+                        continue
+                    if name not in found or run.seconds > found[name].seconds:
+                        found[name] = run
+    return found
 
 
 def _add(

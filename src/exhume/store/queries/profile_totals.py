@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from exhume.model.arrays import I32, I64, U16
-from exhume.model.profile import NO_CORE, ProfileTotals, SampleBatch
+from exhume.model.profile import ProfileTotals, SampleBatch
+from exhume.model.sample import NO_CORE
 from exhume.store.queries.sample_stream import SampleStream
 
 DETAILS = ("core", "thread", "process")

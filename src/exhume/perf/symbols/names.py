@@ -1,0 +1,101 @@
+"""The C side of symbol tables (names.c): names gathered, their ends found, kallsyms split."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import numpy as np
+
+from exhume.errors import EXIT_INTERNAL, ExhumeError
+from exhume.model.arrays import I64, U8, U32, U64
+
+ABI = 1
+MAX_NAME_BYTES = 4096
+
+
+class _Lines(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_void_p)
+        for name in ("address", "kind", "name", "name_end", "line_end", "run")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of kallsyms."""
+
+    address: U64
+    kind: U8
+    name: I64
+    name_end: I64
+    """Where the module begins, of lines of code; where the line ends, of others."""
+    line_end: I64
+    run: U32
+    """Rises by one where a line of code has another module than the one before."""
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    folder = Path(__file__).parent.parent
+    for suffix in EXTENSION_SUFFIXES:
+        path = folder / f"_names{suffix}"
+        if path.exists():
+            library = ctypes.CDLL(str(path))
+            if library.xh_names_abi() == ABI:
+                break
+    else:
+        raise ExhumeError(
+            "the native reader of names is missing or of another version",
+            todo="run `make setup` (it compiles src/exhume/perf/names.c)",
+            exit_code=EXIT_INTERNAL,
+        )
+    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
+    library.xh_gather.restype = u64
+    library.xh_gather.argtypes = [ctypes.c_char_p, u64, *[pointer] * 3, u64, pointer, u64]
+    library.xh_name_ends.restype = None
+    library.xh_name_ends.argtypes = [ctypes.c_char_p, u64, u64, pointer, u64, pointer]
+    library.xh_kallsyms.restype = ctypes.c_int64
+    library.xh_kallsyms.argtypes = [ctypes.c_char_p, u64, ctypes.c_uint32, pointer, u64]
+    return library
+
+
+def gather(blob: bytes, begin: I64, size: I64, to: I64, out: U8) -> None:
+    """`out[to[i] :]` becomes `blob[begin[i] : begin[i] + size[i]]`."""
+    held = [np.ascontiguousarray(column, np.int64) for column in (begin, size, to)]
+    if len({len(column) for column in held}) > 1:
+        raise ValueError("the columns are of different lengths")
+    if _library().xh_gather(
+        blob, len(blob), *(column.ctypes.data for column in held), len(begin), out.ctypes.data,
+        len(out),
+    ):  # fmt: skip
+        raise ValueError("names that are not in the blob, or have no room")
+
+
+def name_ends(blob: bytes, name_start: I64) -> I64:
+    """Where the NUL behind each name is; else the end of the blob, or MAX_NAME_BYTES on."""
+    start = np.ascontiguousarray(name_start, np.int64)
+    ends = np.empty(len(start), np.int64)
+    _library().xh_name_ends(
+        blob, len(blob), MAX_NAME_BYTES, start.ctypes.data, len(start), ends.ctypes.data
+    )
+    return ends
+
+
+def kallsyms_lines(data: bytes, digits: int) -> Lines | int:
+    """Its columns, or the number of the line, from 1 on, that isn't `address type name`."""
+    count = data.count(b"\n")
+    lines = Lines(
+        address=np.empty(count, np.uint64),
+        kind=np.empty(count, np.uint8),
+        name=np.empty(count, np.int64),
+        name_end=np.empty(count, np.int64),
+        line_end=np.empty(count, np.int64),
+        run=np.empty(count, np.uint32),
+    )
+    places = _Lines(*(getattr(lines, name).ctypes.data for name, *_ in _Lines._fields_))
+    found = _library().xh_kallsyms(data, len(data), digits, ctypes.addressof(places), count)
+    return lines if found >= 0 else -int(found)
