@@ -213,7 +213,7 @@ def test_real_zombies_are_counted_and_their_parent_and_pin_named(tmp_path: Path)
     tree = find(host, "memory")
     if tree is None or tree.version != 1 or not tree.is_whole or os.geteuid() != 0:
         pytest.skip("needs root and the whole v1 memory hierarchy")
-    before = _settled_count(host)
+    before, others = _settled_count(host), 10  # a service that ends meanwhile leaves some, too
     parent = tree.root / f"exhume-test-{os.getpid()}"
     with zombies(200, parent, tmp_path):
         after = _settled_count(host)
@@ -223,10 +223,10 @@ def test_real_zombies_are_counted_and_their_parent_and_pin_named(tmp_path: Path)
         ours = [one for one in holders.found if one.path == f"/{parent.name}"]
         assert [(one.pin, one.shmem_bytes) for one in ours] == [("shmem", 200 * 4096)]
     for _ in range(50):
-        if abs(_settled_count(host) - before) <= 2:
+        if abs(_settled_count(host) - before) <= others:
             break
         time.sleep(0.1)
-    assert abs(_settled_count(host) - before) <= 2, "gone with the tmpfs"
+    assert abs(_settled_count(host) - before) <= others, "gone with the tmpfs"
 
 
 def _settled_count(host: Host) -> int:
