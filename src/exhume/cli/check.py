@@ -1,4 +1,4 @@
-"""What will hurt this node later: loops, zombies, crowded cores, failing and unknown agents.
+"""What will hurt this node later: loops, zombies, crowded cores, unknown agents.
 
 Looks at the last hour recorded, where this node records, and at the node itself: systemd's
 services, what is enabled and by whom it was brought, containers, memory cgroups, interrupts, the

@@ -25,7 +25,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("serve", "Show a recording as a page, on loopback."),
     ("status", "What is recorded, since when, what is missing and why, and what it costs."),
     ("why", "Why it happened: from the worst symptom to its root cause, with the evidence."),
-    ("check", "What will hurt this node later: loops, zombies, crowded cores, failing and unknown agents."),
+    ("check", "What will hurt this node later: loops, zombies, crowded cores, unknown agents."),
     ("cores", "Which cores were busy when: a map of core × time, by its worst seconds."),
     ("top", "Who was on the cores in a window, in which functions, against its own baseline."),
     ("flame", "Where the time of a window went: the call tree of its samples."),
