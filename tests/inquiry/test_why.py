@@ -15,6 +15,7 @@ from exhume.inquiry.job_log import job_failures
 from exhume.inquiry.report import around, hot_functions, report_of
 from exhume.inquiry.why import why
 from exhume.model.window import Window
+from exhume.store.queries import events
 from exhume.store.recording import Recording
 from exhume.store.writer import write_segment
 from tests.cli.story import BURST_AT, SECONDS, record
@@ -128,6 +129,45 @@ def test_a_jobs_own_log_leads_to_the_instant(calm: Path, tmp_path: Path) -> None
     assert (case.symptom.source, case.symptom.wall_ns) == ("job log", when)
     assert case.symptom.window.seconds == pytest.approx(4.0)
     assert main(ask(calm, "--job-log", str(log), "--json")) == 2
+
+
+def lines(path: Path, *failures: tuple[float, str]) -> Path:
+    stamps = [datetime.fromtimestamp(T0 / SECOND + at, UTC).isoformat() for at, _ in failures]
+    path.write_text("".join(f"{t} {f[1]}\n" for t, f in zip(stamps, failures, strict=True)))
+    return path
+
+
+def test_where_nothing_is_said_the_logs_failures_are_the_window(
+    story: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = lines(tmp_path / "job.log", (BURST_AT + 9, "ERROR health check timed out after 1.0s"))
+    words = ["why", "--data", str(story.root), "--job-log", str(log), "--json"]
+    assert main(words) in (1, 2)
+    case = json.loads(capsys.readouterr().out)
+    assert case["symptom"]["kind"] == "job-failure"
+    assert case["window"]["start"] <= T0 / SECOND + BURST_AT < case["window"]["end"]
+    lines(log, (10 * 86400, "ERROR health check timed out after 1.0s"))
+    assert main(words) == 65
+    assert "were not recorded" in capsys.readouterr().err
+
+
+def test_a_log_that_was_imported_too_is_counted_once(story: Recording) -> None:
+    job = tuple(e for e in events(story, ALL) if e.kind == "job-log" and e.wall_ns == JOB_NS)
+    twice, once = (why(story, ALL, Question(job=j, event_ns=JOB_NS)) for j in (job, ()))
+    assert twice.symptom == once.symptom
+
+
+def test_a_log_that_blames_another_node_says_so(calm: Path, tmp_path: Path) -> None:
+    dead = (
+        "WARNING worker.py:1829 -- The node with node id: 5ad7fa and address: 10.2.7.44 and node "
+        "name: {} has been marked dead because the detector has missed too many heartbeats from it."
+    )
+    recording = Recording.open(calm)
+    own = recording.views()[0].origin.node
+    for name, is_told in (("gpu-9.cluster", True), (f"{own}.cluster", False)):
+        log = lines(tmp_path / f"{name}.log", (100, dead.format(name)))
+        case = why(recording, CALM, Question(job=job_failures(log, Host())))
+        assert any("the job's log names gpu-9.cluster" in gap for gap in case.gaps) is is_told
 
 
 def test_a_log_that_tells_of_nothing_is_an_error(

@@ -35,6 +35,7 @@ from exhume.cli.progress import step
 from exhume.cli.runnable import case_on_data
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint, parse_time
+from exhume.errors import ExhumeError
 from exhume.model.case import Case
 from exhume.model.window import Window
 
@@ -116,10 +117,11 @@ def page(args: argparse.Namespace, recording: Recording, case: Case) -> str:
 def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case:
     from exhume.host import Host
     from exhume.inquiry.asked import Question
-    from exhume.inquiry.job_log import job_failures
+    from exhume.inquiry.job_log import job_failures, when_it_failed
     from exhume.inquiry.why import why
 
     at: Window | None = None
+    job = () if args.job_log is None else job_failures(args.job_log, Host())
     if args.at is not None:
         at = common.window_of(args, view)
         window = Window(at.start_ns - _AROUND_NS, at.end_ns + _AROUND_NS)
@@ -133,6 +135,16 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
         whole, fix_ns = recording.window(), parse_time(args.since_fix, view)
         length = max(24 * _HOUR_NS, whole.end_ns - fix_ns)
         window = Window(max(whole.start_ns, fix_ns - length), whole.end_ns)
+    elif job and args.last is None and args.start is None:
+        failed = when_it_failed(job, recording.window())
+        if failed is None:
+            span = Window(job[0].wall_ns, job[-1].wall_ns + 1)
+            raise ExhumeError(
+                f"the failures in {args.job_log} ({view.show_window(span)}) were not recorded: "
+                f"recorded is {view.show_window(recording.window())}",
+                todo="ask the recording of that time and node; or import the captures of then",
+            )
+        window = failed
     elif args.last is None and args.start is None:
         # The last hour recorded: a recording that was imported, or has ended, is asked the same.
         whole = recording.window()
@@ -144,7 +156,7 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
         at=at,
         core=args.core,
         event_ns=None if args.event is None else parse_time(args.event, view),
-        job=() if args.job_log is None else job_failures(args.job_log, Host()),
+        job=job,
         fix_ns=None if args.since_fix is None else parse_time(args.since_fix, view),
     )
     return why(recording, window, question)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +14,9 @@ from exhume.ingest.job_log import read
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
 from exhume.model.answers import EventAnswer
+from exhume.model.window import Window
+
+_AROUND_NS = 1800 * 1_000_000_000
 
 
 def job_failures(path: Path, host: Host) -> tuple[EventAnswer, ...]:
@@ -38,3 +42,24 @@ def job_failures(path: Path, host: Host) -> tuple[EventAnswer, ...]:
         )
         for event in events
     )  # fmt: skip
+
+
+def when_it_failed(job: Sequence[EventAnswer], recorded: Window) -> Window | None:
+    """The stretch of its failures that was recorded, with half an hour around; None: none was."""
+    times = [event.wall_ns for event in job if recorded.contains(event.wall_ns)]
+    if not times:
+        return None
+    return Window(min(times) - _AROUND_NS, max(times) + _AROUND_NS).clip(recorded)
+
+
+def other_nodes(job: Sequence[EventAnswer], node: str) -> str:
+    """Where the job's log blames nodes, and this recording is of none of them: a note of that."""
+    named: dict[str, None] = {}
+    for event in job:
+        names = [str(event.fields[key]) for key in ("node", "address") if key in event.fields]
+        if node.partition(".")[0] in {name.partition(".")[0] for name in names}:
+            return ""
+        named |= dict.fromkeys(names[:1])
+    if not named or not node:
+        return ""
+    return f"the job's log names {', '.join(named)}; this recording is of {node}: ask theirs too"

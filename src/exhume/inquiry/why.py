@@ -6,16 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from exhume.detect.detectors import findings
+from exhume.diagnose.followed import following, harm_before
 from exhume.diagnose.hypotheses import HYPOTHESES
 from exhume.diagnose.judge import case_of
 from exhume.diagnose.place import place_of
 from exhume.diagnose.risks import risks_of
-from exhume.diagnose.scene import Scene, Stall
+from exhume.diagnose.scene import Scene, Stall, Suspicion
 from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import grouped, is_as_bad, symptoms
 from exhume.diagnose.together import Told, together, unexplained
 from exhume.diagnose.told import told_holds, told_occupant
 from exhume.inquiry.asked import Group, Question, asked
+from exhume.inquiry.job_log import other_nodes
 from exhume.inquiry.observe import close_up, look_around, observe
 from exhume.inquiry.senders import senders
 from exhume.model.case import Case, Symptom
@@ -52,7 +54,11 @@ class _Inquiry:
 
 def why(recording: Recording, window: Window, question: Question) -> Case:
     seen = observe(recording, window)
-    told = (*seen.events, *(event for event in question.job if window.contains(event.wall_ns)))
+    known = {(event.wall_ns, event.text) for event in seen.events}  # the log may be imported, too
+    job = [event for event in question.job if (event.wall_ns, event.text) not in known]
+    told = (*seen.events, *(event for event in job if window.contains(event.wall_ns)))
+    if elsewhere := other_nodes(question.job, seen.node):
+        seen = replace(seen, notes=(*seen.notes, elsewhere))
     holds = (*seen.holds, *told_holds(told, seen.holds))
     seen = replace(seen, holds=holds, events=tuple(sorted(told, key=lambda one: one.wall_ns)))
     groups = asked(grouped(symptoms(seen)), question)
@@ -89,14 +95,27 @@ def _besides(inquiry: _Inquiry, told_of: Sequence[Told]) -> Iterator[Told]:
 
 def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Case:
     seen = inquiry.around(like)
-    others = [one for group in inquiry.groups if group is not like for one in group]
-    scene = _scene(inquiry.recording, seen, like, others)
-    suspicions = [one for hypothesis in HYPOTHESES for one in hypothesis(scene)]
+    scene = _scene_of(inquiry, like)
+    suspicions = _suspicions(scene)
     worst = tuple(group[0] for group in inquiry.groups)
     risks = risks_of(seen, findings(seen), [one.window for one in like]) if with_risks else ()
     case = case_of(seen, scene, suspicions, worst, risks, gaps_of(seen))
+    if case.verdict.root_cause is None:
+        for before in harm_before(like, inquiry.groups, inquiry.seen.window):
+            theirs = _suspicions(_scene_of(inquiry, before.group))
+            suspicions += following(theirs, before, scene.symptom)
+        case = case_of(seen, scene, suspicions, worst, risks, gaps_of(seen))
     fix_ns = inquiry.question.fix_ns
     return case if fix_ns is None else replace(case, since_fix=since_fix(seen, like, fix_ns))
+
+
+def _scene_of(inquiry: _Inquiry, like: Group) -> Scene:
+    others = [one for group in inquiry.groups if group is not like for one in group]
+    return _scene(inquiry.recording, inquiry.around(like), like, others)
+
+
+def _suspicions(scene: Scene) -> list[Suspicion]:
+    return [one for hypothesis in HYPOTHESES for one in hypothesis(scene)]
 
 
 def window_of(group: Sequence[Symptom]) -> Window:
