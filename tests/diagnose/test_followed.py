@@ -69,7 +69,12 @@ def test_many_lines_of_one_failure_are_one() -> None:
 
 def test_what_explains_the_reset_explains_the_failure_no_surer_than_the_link() -> None:
     proof = Proof("samples", "it had the core", {}, span(994, 1000), "exhume top")
-    step = Step("it had the core", "root_cause", model.Tests(*["passed"] * 4), (proof,))
+    step = Step(
+        "it had the core",
+        "root_cause",
+        model.Tests("passed", "passed", "passed", "passed"),
+        (proof,),
+    )
     one = Suspicion("kernel-hog", Party(comm="walker"), "walker keeps eth0 waiting", (step,), 1)
     for seconds, status in ((RESETS, "found"), (RESETS[:1], "suspected")):
         job = failures(*(at + 6 for at in seconds))
