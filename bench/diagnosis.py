@@ -33,6 +33,8 @@ from lab.run import CONSENT, play
 DOC = Path(__file__).parent.parent / "docs" / "diagnosis.md"
 GOAL_FIRST, GOAL_TOP = 0.95, 1.0
 _FIRST, _TOP = ("first", "first only"), ("first", "top three")
+_NO_FAULT = ("failed", "harmless")
+"""It could not be played, or did no harm: there was nothing to find."""
 _GRADES = ("high", "medium", "low", "none")
 
 
@@ -140,7 +142,7 @@ def read(path: Path) -> list[Row]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    ill = [row for row in rows if not row.healthy and row.mark != "failed"]
+    ill = [row for row in rows if not row.healthy and row.mark not in _NO_FAULT]
     well = [row for row in rows if row.healthy and row.mark != "failed"]
     parts = [_faults(ill), _grades(ill), _twins(well), _times(rows), _misses(rows)]
     return "\n\n".join(part for part in parts if part)

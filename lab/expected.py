@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Mark = Literal[
-    "first", "first only", "top three", "wrong", "missed", "silent", "alarm", "accused"
+    "first", "first only", "top three", "wrong", "missed", "harmless", "silent", "alarm", "accused"
 ]  # fmt: skip
 """Of a fault: the right cause first; first, but of two the other not among the first three; among
-them; another one; none at all. Of a healthy run: nothing said, a symptom without a culprit,
-somebody accused."""
+them; another one; none at all; healthy, and so it was: no victim complained. Of a healthy run:
+nothing said, a symptom without a culprit, somebody accused."""
 _TOP = 3
 _NAMES = ("unit", "container", "pod", "cgroup", "comm", "exe")
 
@@ -44,13 +44,16 @@ class Weighed:
     """Were payer, victim and core right, where they were known?"""
 
 
-def weigh(case: Mapping[str, Any], expected: Expected) -> Weighed:
+def weigh(case: Mapping[str, Any], expected: Expected, *, harmed: bool = True) -> Weighed:
+    """`harmed`: by the victims' own logs."""
     verdict = case["verdict"]
     cause, said = verdict["root_cause"], f"{verdict['status']}: {verdict['summary']}"
     confidence = verdict["confidence"]
     if not expected.causes:
         marks: dict[str, Mark] = {"healthy": "silent", "unknown": "alarm"}
         return Weighed(marks.get(verdict["status"], "accused"), confidence, said)
+    if verdict["status"] == "healthy" and not harmed:
+        return Weighed("harmless", confidence, said)
     suspects = case["suspects"][:_TOP]
     missing = [one for one in expected.causes if not any(_is(one, each) for each in suspects)]
     first = expected.causes[0]

@@ -54,12 +54,13 @@ def play(
     act = actor_of(fault, healthy)
     with alone(say), staged(Dice(seed), data, say) as stage:
         expected = act(stage)
+        harmed = any(stage.did_harm(cause.victims) for cause in expected.causes)
     began = time.monotonic()
     case = ask_why(data)
     took = time.monotonic() - began
     return Run(
-        fault, healthy, seed, expected, tuple(stage.troubles), weigh(case, expected),
-        round(took, 2), case,
+        fault, healthy, seed, expected, tuple(stage.troubles),
+        weigh(case, expected, harmed=harmed), round(took, 2), case,
     )  # fmt: skip
 
 

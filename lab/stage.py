@@ -107,6 +107,12 @@ class Stage:
         words = (core, every, work, limit, touch, self._log_of(name))
         return self.actor("daemon", *words, name=name, within=within)
 
+    def did_harm(self, victims: Sequence[str]) -> bool:
+        """By the victims' own logs, whatever the diagnosis says; one without a log can't tell."""
+        logs = [self.folder / "logs" / f"{name}.log" for name in victims]
+        told = [log.read_text(errors="replace") for log in logs if log.exists()]
+        return not told or any("ERROR" in text for text in told)
+
     def _log_of(self, name: str) -> Path:
         path = self.folder / "logs" / f"{name}.log"
         path.touch()

@@ -15,6 +15,7 @@ from exhume.diagnose.scene import Scene, Usage
 from exhume.model.answers import SeriesAnswer
 from exhume.model.case import Case, Party, Symptom
 from exhume.model.evidence import Crowd
+from exhume.model.lifecycles import ProcessEvents
 from exhume.model.occupancy import Occupant
 from tests.diagnose.made_up import (
     event,
@@ -35,6 +36,23 @@ TIMES = [(60.0 * i, 4.0) for i in range(1, 9)]
 
 def stalls(**more: Any) -> list[Symptom]:
     return [symptom(start, length, **more) for start, length in TIMES]
+
+
+def ending(born: ProcessEvents, after_seconds: float) -> ProcessEvents:
+    """Each of them dies so long after its birth."""
+    died = born.wall_ns + round(after_seconds * 1e9)
+    order = np.argsort(np.concatenate([born.wall_ns, died]), kind="stable")
+    twice = {
+        name: np.tile(getattr(born, name), 2)[order]
+        for name in ("name", "parent", "parent_pid", "pid", "count", "lifetime_seconds")
+    }
+    is_exec = np.repeat([True, False], len(born))[order]
+    return ProcessEvents(
+        names=born.names,
+        wall_ns=np.concatenate([born.wall_ns, died])[order],
+        is_exec=is_exec,
+        **twice,
+    )
 
 
 def bumps(field: str, usual: int, high: int, instance: str = "") -> SeriesAnswer:
@@ -203,6 +221,23 @@ def test_a_service_that_dies_again_and_again_is_why_its_clients_fail() -> None:
     case = judged(scene(seen, like, core=None, place="untested"))
     assert case.suspects[0].kind == "crash-loop"
     assert case.suspects[0].culprit.comm == "backend"
+
+
+def test_a_service_that_is_up_and_still_starting_does_not_answer_either() -> None:
+    """Its clients fail while it lives, before it listens: but only since it loops."""
+    begin, end = 300, 420
+    rows = [(second, "backend", "superv") for second in np.arange(begin, end, 2.0).tolist()]
+    seen = observation(
+        lives=ending(lives(rows), after_seconds=1.0),
+        lifecycles=(lifecycle("process", "backend", len(rows), "loop", "superv"),),
+    )
+    like = [
+        replace(symptom(second + 0.1, 0.8, kind="job-failure"), text="refused", is_late=False)
+        for second in range(begin, end - 2, 2)
+    ]
+    case = judged(scene(seen, like, core=None, place="untested"))
+    assert (case.suspects[0].kind, case.suspects[0].culprit.comm) == ("crash-loop", "backend")
+    assert case.chain[-1].tests.counterfactual == "passed"
 
 
 def test_hardware_that_the_kernel_complains_about_is_hardware() -> None:

@@ -126,3 +126,14 @@ def test_what_a_start_leaves_may_come_when_it_dies() -> None:
 
     assert lived(4.0) == "passed"
     assert lived(0.1) == "failed"
+
+
+def test_what_containers_did_since_they_were_last_asked_is_not_known() -> None:
+    """All are there from the beginning; of the last eight seconds' starts nobody has told yet."""
+    events = tuple(event(float(second), "container-start", "box") for second in range(592))
+    boxes = (lifecycle("container", "box", 592, median_lifetime_seconds=0.4),)
+    (one,) = leakers(
+        observation(events=events, lifecycles=boxes, zombies=zombies(counted(1.0, 0, 600, 2.0)))
+    )
+    assert one.against == ""
+    assert one.tests.counterfactual == "untested"

@@ -49,6 +49,13 @@ def test_no_verdict_is_a_miss_even_where_the_suspect_is_listed_below() -> None:
     assert mark(case(said("realtime-hog", "hogd"), status="unknown"), HOG) == "top three"
 
 
+def test_a_fault_of_which_no_victim_complained_did_no_harm_if_nobody_is_accused_either() -> None:
+    expected = Expected((HOG,))
+    assert weigh(case(status="healthy"), expected, harmed=False).mark == "harmless"
+    assert weigh(case(status="unknown"), expected, harmed=False).mark == "missed"
+    assert weigh(case(said("realtime-hog", "x")), expected, harmed=False).mark == "wrong"
+
+
 def test_of_two_faults_both_must_be_named() -> None:
     hog, oom = said("realtime-hog", "hogd"), said("out-of-memory", "eater")
     assert mark(case(hog, oom), HOG, OOM) == "first"

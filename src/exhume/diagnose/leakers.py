@@ -168,9 +168,9 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
 def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
     """Intervals in which a start may have left something, though it was noted in another one.
 
-    What it leaves is dead when it dies. And units are asked every few seconds, as are containers
-    whose starts come several at a time: what they tell of began before, and what came after the
-    last time is not known.
+    What it leaves is dead when it dies. Units and containers are asked every few seconds: what came
+    after the last time is not known yet. Those whose starts come several at a time are told of when
+    they are asked, not when they start: that was before.
     """
     lived = min(one.median_lifetime_seconds or 0.0, _MOST_LIFETIME_SECONDS)
     end = wall + round((lived + _REMOVAL_SECONDS) * 1e9)
@@ -179,6 +179,7 @@ def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
         pace_ns = (int(wall[-1]) - int(wall[0])) / max(1, int(count[1:].sum()))
         back = np.maximum(_ASKED_EVERY_NS, (count * pace_ns).astype(np.int64))
         begin = np.maximum(np.append(wall[0] - back[0], wall[:-1]), wall - back)
+    if one.kind != "process":
         end[-1] += _ASKED_EVERY_NS
     # Stretches that meet are one; what they cover of an interval is read off the running sum.
     apart = np.append(True, begin[1:] > end[:-1])

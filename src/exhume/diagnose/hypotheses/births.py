@@ -61,8 +61,11 @@ def _loop(scene: Scene, one: Lifecycle, wall: I64, count: I64) -> Suspicion:
     life = one.median_lifetime_seconds
     lived = f", living {life:.2g} s each" if life is not None else ""
     claim = f"{one.kind} {one.name} was started {one.starts:,} times{lived}"
-    down = _down(scene, one)
-    tests = weigh(scene, down or [active], place, amount)
+    # Where harm comes just when it is down, that says more than that it came with the loop; but one
+    # that is up again may still be busy starting.
+    tests = weigh(scene, _down(scene, one), place, amount)
+    if tests.counterfactual != "passed":
+        tests = weigh(scene, [active], place, amount)
     span = f"--from {active.start_ns / 1e9:.0f} --to {active.end_ns / 1e9:.0f}"
     proofs = [
         Proof(
