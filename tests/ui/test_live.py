@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -121,13 +122,13 @@ def seconds_until_seen(live: Watched, who: str) -> float:
     x, y, width, _ = live.box("map")
     row = float(page.locator('canvas[data-lane="map"]').get_attribute("data-row") or 0)
     newest = x + 104 + (width - 104 - 14) * 0.955
-    while time.monotonic() < began + 20:
+    while time.monotonic() < began + 12:
         for step in (0.0, 1.0):  # a pointer that rests does not see that the map moved on
             page.mouse.move(newest + step, y + (CORE + 0.5) * row)
         page.wait_for_timeout(300)
         if any(who in text for text in page.locator(".tip").all_inner_texts()):
             return time.monotonic() - began
-    raise AssertionError(f"{who} was never seen")
+    return math.inf
 
 
 def brush_finds_it(live: Watched, since: float) -> None:

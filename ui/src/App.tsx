@@ -6,7 +6,7 @@ import { Header } from './Header'
 import { Help, helpShown } from './Help'
 import { onKey } from './keys'
 import { Selection } from './Selection'
-import { axis, follow, info, lanes, look, picked, view, whole } from './state'
+import { axis, follow, info, lanes, lookAtTheEnd, picked, view, whole } from './state'
 import { numaNodes, queues } from './timeline/map'
 import { scaled } from './timeline/geometry'
 import { Timeline } from './timeline/Timeline'
@@ -86,8 +86,7 @@ function start(setProblem: (problem: Problem | null) => void): () => void {
         stops.push(keepAddress())
         loadLabels()
       } else if (follow.value && found.window.end > before.end) {
-        const wide = length(axis.value)
-        look({ start: found.window.end - wide * 0.98, end: found.window.end + wide * 0.02 })
+        lookAtTheEnd(length(axis.value))
       }
     } catch (error) {
       setProblem(error instanceof Problem ? error : new Problem(String(error), '', 0))

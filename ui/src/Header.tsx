@@ -1,7 +1,7 @@
 import type { Problem } from './client'
 import { plain } from './figures'
 import { helpShown } from './Help'
-import { axis, follow, info, limits, look, theme, utc, view, type View, whole } from './state'
+import { axis, follow, info, limits, look, lookAtTheEnd, theme, utc, view, type View, whole } from './state'
 import { length, range } from './time'
 
 const NAMES: [View, string][] = [
@@ -11,6 +11,7 @@ const NAMES: [View, string][] = [
   ['recorder', 'Recorder'],
 ]
 const FOLLOWED_SECONDS = 120
+const LEAST_FOLLOWED_SECONDS = 30
 
 export function Header({ problem }: { problem: Problem | null }) {
   const recorded = info.value!
@@ -63,6 +64,5 @@ export function Header({ problem }: { problem: Problem | null }) {
 function toggleFollow(): void {
   follow.value = !follow.value
   if (!follow.value) return
-  const wide = Math.min(length(axis.value), FOLLOWED_SECONDS)
-  look({ start: whole.value.end - wide * 0.98, end: whole.value.end + wide * 0.02 })
+  lookAtTheEnd(Math.min(Math.max(length(axis.value), LEAST_FOLLOWED_SECONDS), FOLLOWED_SECONDS))
 }

@@ -81,6 +81,12 @@ export function look(span: Span): void {
   axis.value = within(span, limits.value)
 }
 
+/** The newest so many seconds. A recording that is younger than that is still growing into them. */
+export function lookAtTheEnd(wide: number): void {
+  const { end } = whole.value
+  axis.value = { start: end - wide * 0.98, end: end + wide * 0.02 }
+}
+
 export function zoom(factor: number, at?: number): void {
   const around = at ?? (axis.value.start + axis.value.end) / 2
   look(zoomed(axis.value, around, factor, LEAST_SECONDS))

@@ -92,7 +92,7 @@ class ProcessReader:
         by_rate = sorted(self._rates, key=self._rates.__getitem__, reverse=True)
         chosen = list(dict.fromkeys((*hint, *by_rate)))[: self.hot_count]
         waits = self._waits | self._guesses
-        waiting = (pid for pid in waits if pid not in chosen)
+        waiting = (pid for pid in waits if pid not in chosen and pid not in self._kernel)
         ranked = sorted(waiting, key=waits.__getitem__, reverse=True)
         return chosen + ranked[: self.waiting_count]
 
@@ -188,14 +188,16 @@ def readings(processes: tuple[Process, ...]) -> tuple[Reading, ...]:
         return ()
     names = tuple(process.instance for process in processes)
     stats = [process.stat for process in processes]
-    scheds = [process.sched for process in processes]
+    # The kernel's own housekeeping keeps nobody waiting when it waits; of its threads those that
+    # serve the network have a source of their own.
+    waits = [None if one.stat.is_kernel_thread else one.sched for one in processes]
     return (
         Reading.of_each("process.user", names, [stat.user_jiffies for stat in stats]),
         Reading.of_each("process.system", names, [stat.system_jiffies for stat in stats]),
         Reading.of_each("process.faults", names, [stat.minor_faults_total for stat in stats]),
         Reading.of_each("process.major_faults", names, [stat.major_faults_total for stat in stats]),
-        Reading.of_each("process.wait_ns", names, [one.wait_ns if one else None for one in scheds]),
-        Reading.of_each("process.slices", names, [one.slices if one else None for one in scheds]),
+        Reading.of_each("process.wait_ns", names, [one.wait_ns if one else None for one in waits]),
+        Reading.of_each("process.slices", names, [one.slices if one else None for one in waits]),
         Reading.of_each("process.core", names, [stat.core for stat in stats]),
         Reading.of_each("process.runnable", names, [int(stat.state == "R") for stat in stats]),
         Reading.of_each("process.rt_priority", names, [s.real_time_priority for s in stats]),
