@@ -79,8 +79,11 @@ class BandwidthReader:
             self._consider(root, self._to_look_at.pop())
         is_done = self._walk is None and not self._to_look_at
         rest = int((self.host.clock.monotonic_ns() - now) / MAX_DUTY_RATIO)
-        is_small = is_done and self._folders <= FEW
-        self._next_look_ns = now + (min(rest, FEW_AGAIN_NS) if is_small else rest)
+        if is_done and self._folders <= FEW:
+            rest = min(rest, FEW_AGAIN_NS)
+        elif not self._folders:  # the first look of all is not put off: nothing is known yet
+            rest = 0
+        self._next_look_ns = now + rest
 
     def _consider(self, root: Path, folder: str) -> None:
         name = folder[len(str(root)) :] or "/"

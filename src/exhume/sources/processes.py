@@ -92,7 +92,7 @@ class ProcessReader:
         by_rate = sorted(self._rates, key=self._rates.__getitem__, reverse=True)
         chosen = list(dict.fromkeys((*hint, *by_rate)))[: self.hot_count]
         waits = self._waits | self._guesses
-        waiting = (pid for pid in waits if pid not in chosen and pid not in self._kernel)
+        waiting = (pid for pid in waits if pid not in chosen)
         ranked = sorted(waiting, key=waits.__getitem__, reverse=True)
         return chosen + ranked[: self.waiting_count]
 
