@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.host import Host
-from exhume.sources.unit_files import EnabledUnit, read
+from exhume.model.check import EnabledUnit
+from exhume.sources.unit_files import read
 from tests.sources.trees import Machine, Tree
 
 WANTS = "etc/systemd/system/multi-user.target.wants"

@@ -46,7 +46,6 @@ ANSWER = Case
 EXIT_CODES = {"healthy": 0, "found": 1, "suspected": 1, "unknown": 2}
 FIX_EXIT_CODES = {"gone": 0, "better": 1, "not-gone": 1, "too-early": 2, "unknown": 2}
 _HOUR_NS = 3600 * 1_000_000_000
-_AROUND_NS = 1800 * 1_000_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,7 +115,7 @@ def page(args: argparse.Namespace, recording: Recording, case: Case) -> str:
 
 def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case:
     from exhume.host import Host
-    from exhume.inquiry.asked import Question
+    from exhume.inquiry.asked import AROUND_NS, Question
     from exhume.inquiry.job_log import job_failures, when_it_failed
     from exhume.inquiry.why import why
 
@@ -124,11 +123,11 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
     job = () if args.job_log is None else job_failures(args.job_log, Host())
     if args.at is not None:
         at = common.window_of(args, view)
-        window = Window(at.start_ns - _AROUND_NS, at.end_ns + _AROUND_NS)
+        window = Window(at.start_ns - AROUND_NS, at.end_ns + AROUND_NS)
         window = window.clip(recording.window()) or window
     elif args.event is not None and args.last is None and args.start is None:
         event_ns = parse_time(args.event, view)
-        window = Window(event_ns - _AROUND_NS, event_ns + _AROUND_NS)
+        window = Window(event_ns - AROUND_NS, event_ns + AROUND_NS)
         window = window.clip(recording.window()) or window
     elif args.since_fix is not None and args.last is None and args.start is None:
         # As long before it as after, and a day at least: rare things need time to be counted.

@@ -13,6 +13,7 @@ from statistics import median
 from exhume.diagnose import four_tests
 from exhume.diagnose.judge import grade
 from exhume.diagnose.scene import Proof, Step, Suspicion
+from exhume.diagnose.symptoms import Group
 from exhume.model.case import Symptom, Tests
 from exhume.model.finding import Figure
 from exhume.model.window import Window
@@ -23,8 +24,6 @@ LATEST_NS = 60 * 1_000_000_000
 _TOLD_BY = "kernel log"
 _LEAST_SHARE = 0.5
 _MOST_GROUPS = 2
-
-Group = tuple[Symptom, ...]
 
 
 @dataclass(frozen=True, slots=True)

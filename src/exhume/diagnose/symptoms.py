@@ -62,6 +62,10 @@ _MOST_BEFORE_NS = 60 * SECOND_NS
 _REFUSED = re.compile(r"(?i)refused|reset by peer|broken pipe|no such file|no route to host")
 
 
+Group = tuple[Symptom, ...]
+"""The same harm to the same victim."""
+
+
 def symptoms(seen: Observation) -> tuple[Symptom, ...]:
     """All of the window, in order of time."""
     found = [*_told(seen.events), *_starved(seen), *_held(seen)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -25,14 +26,14 @@ _ENDING = re.compile(
 _NAME_DAY = re.compile(r"(?<!\d)(20\d\d)-?(\d\d)-?(\d\d)(?!\d)")
 
 
-class LogParser:
+class LogParser(ABC):
     """One form of log."""
 
     times: LocalTimes
     """What its stamps leave out."""
 
-    def entries(self, stream: BinaryIO) -> Iterator[Entry]:
-        raise NotImplementedError
+    @abstractmethod
+    def entries(self, stream: BinaryIO) -> Iterator[Entry]: ...
 
     @property
     def clock(self) -> ClockKind:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exhume.diagnose.symptoms import severity
+from exhume.diagnose.symptoms import Group, severity
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Party, Symptom
 from exhume.model.window import Window
 
 _SAME_NS = 1_000_000
 """Times in JSON are epoch seconds: a microsecond or two is lost."""
-
-Group = tuple[Symptom, ...]
-"""The same harm to the same victim."""
+AROUND_NS = 1800 * 1_000_000_000
+"""On each side of an instant that is asked about."""
 
 
 @dataclass(frozen=True, slots=True)

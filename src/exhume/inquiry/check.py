@@ -13,7 +13,7 @@ from exhume.errors import ExhumeError, ParseError
 from exhume.host import Host
 from exhume.inquiry.observe import look_around, observe
 from exhume.model.case import Risk
-from exhume.model.check import AgentNow, CheckAnswer, NodeNow, UnitNow
+from exhume.model.check import CheckAnswer, EnabledUnit, NodeNow, UnitNow
 from exhume.model.container import Container
 from exhume.model.evidence import IrqLine
 from exhume.model.observation import Observation
@@ -160,14 +160,11 @@ def _unit_now(unit: Unit) -> UnitNow:
     )  # fmt: skip
 
 
-def _agents(host: Host) -> tuple[tuple[AgentNow, ...] | None, str]:
+def _agents(host: Host) -> tuple[tuple[EnabledUnit, ...] | None, str]:
     try:
-        found = unit_files.read(host)
+        return unit_files.read(host), ""
     except OSError as error:
         return None, f"the links of enabled units can't be read: {error.strerror}"
-    if found is None:
-        return None, ""
-    return tuple(AgentNow(u.name, u.path, u.wanted_by, u.is_packaged) for u in found), ""
 
 
 def _containers(host: Host) -> tuple[tuple[Container, ...] | None, str]:

@@ -13,10 +13,9 @@ from exhume.ingest.context import Context
 from exhume.ingest.job_log import read
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
+from exhume.inquiry.asked import AROUND_NS
 from exhume.model.answers import EventAnswer
 from exhume.model.window import Window
-
-_AROUND_NS = 1800 * 1_000_000_000
 
 
 def job_failures(path: Path, host: Host) -> tuple[EventAnswer, ...]:
@@ -49,7 +48,7 @@ def when_it_failed(job: Sequence[EventAnswer], recorded: Window) -> Window | Non
     times = [event.wall_ns for event in job if recorded.contains(event.wall_ns)]
     if not times:
         return None
-    return Window(min(times) - _AROUND_NS, max(times) + _AROUND_NS).clip(recorded)
+    return Window(min(times) - AROUND_NS, max(times) + AROUND_NS).clip(recorded)
 
 
 def other_nodes(job: Sequence[EventAnswer], node: str) -> str:

@@ -13,10 +13,10 @@ from exhume.diagnose.place import place_of
 from exhume.diagnose.risks import risks_of
 from exhume.diagnose.scene import Scene, Stall, Suspicion
 from exhume.diagnose.since_fix import since_fix
-from exhume.diagnose.symptoms import grouped, is_as_bad, symptoms
+from exhume.diagnose.symptoms import Group, grouped, is_as_bad, symptoms
 from exhume.diagnose.together import Told, together, unexplained
 from exhume.diagnose.told import told_holds, told_occupant
-from exhume.inquiry.asked import Group, Question, asked
+from exhume.inquiry.asked import Question, asked
 from exhume.inquiry.job_log import other_nodes
 from exhume.inquiry.observe import close_up, look_around, observe
 from exhume.inquiry.senders import senders

@@ -23,11 +23,12 @@ class UnitNow:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentNow:
+class EnabledUnit:
     """A unit that the machine starts by itself."""
 
     name: str
     path: str
+    """Its file, as the node sees it."""
     wanted_by: tuple[str, ...]
     is_packaged: bool
 
@@ -44,7 +45,7 @@ class NodeNow:
     zombies: int | None
     lines: tuple[IrqLine, ...] | None
     """Interrupts, with their mean rate since boot."""
-    agents: tuple[AgentNow, ...] | None = None
+    agents: tuple[EnabledUnit, ...] | None = None
     known: tuple[str, ...] | None = None
     """Patterns of the units that the user expects; None: whatever a package brought."""
 

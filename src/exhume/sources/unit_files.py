@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from exhume.host import Host
+from exhume.model.check import EnabledUnit
 
 SUFFIXES = (".service", ".timer", ".socket", ".path")
 ENABLED_IN = "etc/systemd/system"
@@ -21,15 +21,6 @@ _BY_HAND = ("/etc/systemd/system/", "/usr/local/lib/systemd/system/")
 _WANTS = (".wants", ".requires")
 _DPKG_LISTS = "var/lib/dpkg/info"
 _MOST_LINKS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class EnabledUnit:
-    name: str
-    path: str
-    """Its file, as the node sees it."""
-    wanted_by: tuple[str, ...]
-    is_packaged: bool
 
 
 def read(host: Host) -> tuple[EnabledUnit, ...] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from exhume.perf.symbols.mangled.itanium_types import Types
 from exhume.perf.symbols.mangled.itanium_words import (
     BINARY,
@@ -17,12 +19,14 @@ _OF_TYPE = {"st": "sizeof ", "at": "alignof ", "ti": "typeid "}
 _OF_VALUE = {"sz": "sizeof ", "az": "alignof ", "te": "typeid ", "nx": "noexcept ", "tw": "throw "}
 
 
-class Expressions(Types):
-    def encoding(self) -> str:
-        raise NotImplementedError
+class Expressions(Types, ABC):
+    """Names are within expressions, and expressions within names: those come in `itanium`."""
 
-    def unqualified(self, scope: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def encoding(self) -> str: ...
+
+    @abstractmethod
+    def unqualified(self, scope: str) -> str: ...
 
     def literal(self) -> str:
         """`Lb1E` is true, `Lj5E` 5u, `LN3foo4kindE2E` (foo::kind)2, `L_Z3barvE` bar."""
