@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
+from bench._long_close import Closed
 from bench._overhead_plan import (
     EXHUME,
     MANY,
@@ -16,7 +17,7 @@ from bench._overhead_plan import (
     SEGMENT_SECONDS,
     Plan,
 )
-from bench._overhead_turns import Closed, Turn
+from bench._overhead_turns import Turn
 from bench.workloads import COMPUTE_SHARE, SYSCALL_SHARE, Kind
 
 MOST_OTHERS_PERCENT = 10.0

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
-from bench._overhead_plan import NS, SEGMENT_SECONDS, Contender, Plan
+from bench._long_close import Closed, close_ten_minutes, segments
+from bench._overhead_plan import NS, Contender, Plan
 from bench._overhead_watch import (
     POLL_SECONDS,
     ROLES,
@@ -21,7 +22,6 @@ from bench._overhead_watch import (
     Role,
     Snapshot,
     Watch,
-    peak_rss_bytes,
     snapshot,
 )
 from bench.workloads import (
@@ -29,12 +29,9 @@ from bench.workloads import (
     Kind,
     Pace,
     Timed,
-    die_with_parent,
-    lengthen,
     pace_for,
     unit_seconds,
 )
-from exhume.store import meta
 
 KINDS: tuple[Kind, ...] = ("cpu", "syscalls")
 USER_HZ = os.sysconf("SC_CLK_TCK")
@@ -50,17 +47,6 @@ class Memory:
     """Of all processes together at the worst instant; pages shared by fork count twice."""
     worst_pss_bytes: int
     ring_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """What the closer did, and what it left."""
-
-    recorded_seconds: float
-    samples: int
-    cpu_seconds: float
-    segment_bytes: int
-    peak_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,23 +157,7 @@ class Bench:
     def _start(
         self, command: Sequence[str], group: str, log: Path | None
     ) -> subprocess.Popen[bytes]:
-        def prepare() -> None:
-            die_with_parent()
-            self.groups.put(os.getpid(), group)
-
-        # An installed exhume has its byte code; compiling it at each start is not what it costs.
-        env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        with ExitStack() as stack:
-            output = subprocess.PIPE if log is None else stack.enter_context(open(log, "wb"))
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=None if log is None else subprocess.STDOUT,
-                preexec_fn=prepare,
-                env=env,
-                cwd=Path(__file__).parent.parent,
-            )
+        process = self.groups.start(command, group, log)
         self.started.append(process)
         return process
 
@@ -224,27 +194,9 @@ class Bench:
         )
 
     def long_close(self, contender: str) -> Closed:
-        """The closer on ten minutes made from the seconds that a turn left behind."""
         data, load_end_ns = self.heads[contender]
         target = self.folder / f"long-{contender.replace('/', ' per ')}"
-        (target / "head").mkdir(parents=True)
-        (target / "symbols").symlink_to(data / "symbols")
-        source = max((data / "head").glob("*.head"))
-        lengthen(source, target / "head" / source.name, load_end_ns, SEGMENT_SECONDS)
-        command = [
-            sys.executable, "-m", "exhume.record.close", str(target),
-            "--keep-seconds", "1e9", "--max-bytes", str(1 << 40), "--pinned-bytes", "0",
-        ]  # fmt: skip
-        spent_before = self.groups.cpu_ns("closer")
-        process = self._start(command, "closer", target / "log")
-        # Not ru_maxrss: that one begins with what we had before exec.
-        peak_bytes = 0
-        while process.poll() is None:
-            peak_bytes = max(peak_bytes, peak_rss_bytes(process.pid))
-            time.sleep(POLL_SECONDS / 10)
-        seconds, samples, size = _segments(target)
-        spent = (self.groups.cpu_ns("closer") - spent_before) / NS
-        return Closed(seconds, samples, spent, size, peak_bytes)
+        return close_ten_minutes(self.groups, data, load_end_ns, target)
 
 
 def _sleep_until(when: float, recorder: subprocess.Popen[bytes] | None, log: Path) -> None:
@@ -289,15 +241,8 @@ def _has_to_close(data: Path) -> bool:
     return len(list(data.glob("head/*.head"))) > 1
 
 
-def _segments(data: Path) -> tuple[float, int, int]:
-    """Seconds, samples and bytes of what was closed."""
-    found = [meta.read(path) for path in sorted((data / "segments").glob("2*"))]
-    seconds = sum(m.end_ns - m.start_ns for m in found) / NS
-    return seconds, sum(m.samples for m in found), sum(m.size_bytes for m in found)
-
-
 def _closed(data: Path, cpu_seconds: float, watch: Watch) -> Closed | None:
-    seconds, samples, size = _segments(data)
+    seconds, samples, size = segments(data)
     if not seconds:
         return None
     return Closed(seconds, samples, cpu_seconds, size, watch.peak_bytes["closer"])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from bench.workloads import die_with_parent
 
 POLL_SECONDS = 0.1
 
@@ -60,6 +64,27 @@ class Groups:
 
     def put(self, pid: int, name: str) -> None:
         (self._root / name / "cgroup.procs").write_text(str(pid))
+
+    def start(self, command: Sequence[str], name: str, log: Path | None) -> subprocess.Popen[bytes]:
+        """There from its first instruction on; without a log its output is for us to read."""
+
+        def prepare() -> None:
+            die_with_parent()
+            self.put(os.getpid(), name)
+
+        # An installed exhume has its byte code; compiling it at each start is not what it costs.
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        with ExitStack() as stack:
+            output = subprocess.PIPE if log is None else stack.enter_context(open(log, "wb"))
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=None if log is None else subprocess.STDOUT,
+                preexec_fn=prepare,
+                env=env,
+                cwd=Path(__file__).parent.parent,
+            )
 
     def cpu_ns(self, name: str) -> int:
         if self._is_v1:

@@ -3,10 +3,11 @@
     python -m bench.evidence [--quick] [--rounds N] [--json]
 
 Each crowd has its turn with a recorder of its own, and so has the plain machine, in another order
-each round. A turn is a start-up and a steady window of a minute: long enough for the walk over the
-cgroups, which comes once a minute. One round takes some six minutes. CPU is what the kernel charged
-to a cgroup of our own, children included. Nothing passes or fails here. Needs root; it takes away
-what it made, also when it is interrupted.
+each round. A turn is a start-up, a window in which a segment ends, and a steady one of a minute:
+long enough for the walk over the cgroups, which comes once a minute. That minute, repeated, is then
+closed as ten. One round takes some eight minutes. CPU is what the kernel charged to cgroups of our
+own, children included. Nothing passes or fails here. Needs root; it takes away what it made, also
+when it is interrupted.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench._overhead_watch import Groups
+from bench._long_close import Closed, close_ten_minutes
+from bench._overhead_plan import MIB, NS, SEGMENT_SECONDS, segment_ending_in
+from bench._overhead_watch import ROLES, Groups, Watch, snapshot
 from bench.machine import describe
-from bench.workloads import die_with_parent
 from exhume.host import Host
 from exhume.record.report import STATUS_FILE
 from exhume.sources.cgroup_tree import find
@@ -41,11 +43,8 @@ ZOMBIES = 50_000
 PROCESSES = 2_000
 BUDGET_PERCENT = 1.0
 BUDGET_BYTES = 120 << 20
-SEGMENT_SECONDS = 600
 MOST_OTHERS_PERCENT = 10.0
 USER_HZ = os.sysconf("SC_CLK_TCK")
-NS = 1_000_000_000
-MIB = 1 << 20
 PLAIN = "plain"
 
 
@@ -53,11 +52,15 @@ PLAIN = "plain"
 class Plan:
     rounds: int
     start_up_seconds: float
+    rotation_seconds: float
+    """A segment ends in them, and the next one begins."""
     steady_seconds: float
 
 
-FULL = Plan(1, 12, 60)
-QUICK = Plan(1, 8, 22)
+FULL = Plan(1, 12, 20, 60)
+QUICK = Plan(1, 8, 14, 22)
+ENDS_AFTER_SECONDS = 4.0
+"""From the start of the window to the end of the segment in it."""
 
 
 @contextmanager
@@ -125,22 +128,32 @@ CROWDS = (
 
 @dataclass(frozen=True, slots=True)
 class Turn:
+    """CPU of all the recorder's processes together, in percent of one core or in seconds."""
+
     crowd: str
     made_seconds: float
     start_up_cpu_seconds: float
     steady_percent: float
-    """Of one core, children included."""
+    rotation_cpu_seconds: float
+    """What the end of a segment took on top, its closing left out."""
+    close: Closed
+    """Of ten minutes."""
     others_percent: float
-    """Of one core: what the machine did besides."""
+    """What the machine did besides."""
     rss_bytes: int
     worst_lateness_seconds: float
     troubles: tuple[str, ...]
     """Sources that were not well at the end, in their own words."""
 
     @property
-    def with_rotations_percent(self) -> float:
-        """A new log every ten minutes asks again for what the start asked for."""
-        return self.steady_percent + 100 * self.start_up_cpu_seconds / SEGMENT_SECONDS
+    def percent(self) -> float:
+        """With a segment every ten minutes: what recording without end costs."""
+        at_its_end = self.rotation_cpu_seconds + self.close.cpu_seconds
+        return self.steady_percent + 100 * at_its_end / SEGMENT_SECONDS
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.rss_bytes + self.close.peak_bytes
 
 
 def turn(crowd: Crowd, plan: Plan, groups: Groups, folder: Path) -> Turn:
@@ -148,46 +161,57 @@ def turn(crowd: Crowd, plan: Plan, groups: Groups, folder: Path) -> Turn:
     with crowd.make(folder / "crowd"), ExitStack() as stack:
         made_seconds = time.monotonic() - began
         data = folder / "data"
-        before = groups.cpu_ns("main")
-        recorder = _record(data, groups)
-        stack.callback(groups.end, "main")
+        before = sum(groups.cpu_ns(role) for role in ROLES)
+        recorder = groups.start(_command(data, plan), "main", folder / "log")
+        watch = Watch(groups, recorder.pid)
+        watch.start()
+        for role in ROLES:
+            stack.callback(groups.end, role)
         stack.callback(recorder.wait)
         stack.callback(recorder.kill)
+        stack.callback(watch.stop)
         _sleep(plan.start_up_seconds, recorder)
-        started, busy, at = groups.cpu_ns("main"), _busy_seconds(), time.monotonic()
-        own = time.process_time()
+        started = snapshot(groups, watch, recorder.pid)
+        _sleep(plan.rotation_seconds, recorder)
+        rotated = snapshot(groups, watch, recorder.pid)
         _sleep(plan.steady_seconds, recorder)
-        spent = (groups.cpu_ns("main") - started) / NS
-        seconds = time.monotonic() - at
-        others = _busy_seconds() - busy - spent - (time.process_time() - own)
+        ended = snapshot(groups, watch, recorder.pid)
         status = json.loads((data / STATUS_FILE).read_text())
-        cost = status["cost"]
-        return Turn(
-            crowd=crowd.name,
-            made_seconds=made_seconds,
-            start_up_cpu_seconds=(started - before) / NS,
-            steady_percent=100 * spent / seconds,
-            others_percent=100 * others / seconds,
-            rss_bytes=cost["rss_bytes"],
-            worst_lateness_seconds=cost["worst_lateness_seconds"],
-            troubles=tuple(
-                f"{one['name']} is {one['state']}: {one['detail']}"
-                for one in status["sources"]
-                if one["state"] in ("broken", "slow")
-            ),
-        )
+        if not list((data / "segments").glob("2*")):
+            raise RuntimeError("no segment was closed: this machine is too busy for this bench")
+        recorder.kill()  # so that its head log is left
+        recorder.wait()
+    spent = sum(ended.cpu_ns.values()) - sum(rotated.cpu_ns.values())
+    seconds = ended.time - rotated.time
+    rotation = sum(rotated.cpu_ns[r] - started.cpu_ns[r] for r in ROLES if r != "closer") / NS
+    usual = spent / NS / seconds * (rotated.time - started.time)
+    busy = (ended.busy_ticks - rotated.busy_ticks) / USER_HZ
+    others = busy - spent / NS - (ended.own_seconds - rotated.own_seconds)
+    return Turn(
+        crowd=crowd.name,
+        made_seconds=made_seconds,
+        start_up_cpu_seconds=(sum(started.cpu_ns.values()) - before) / NS,
+        steady_percent=100 * spent / NS / seconds,
+        rotation_cpu_seconds=max(0.0, rotation - usual),
+        close=close_ten_minutes(groups, data, round(ended.time * NS), folder / "long"),
+        others_percent=100 * others / seconds,
+        rss_bytes=status["cost"]["rss_bytes"],
+        worst_lateness_seconds=status["cost"]["worst_lateness_seconds"],
+        troubles=tuple(
+            f"{one['name']} is {one['state']}: {one['detail']}"
+            for one in status["sources"]
+            if one["state"] in ("broken", "slow")
+        ),
+    )
 
 
-def _record(data: Path, groups: Groups) -> subprocess.Popen[bytes]:
-    def prepare() -> None:
-        die_with_parent()
-        groups.put(os.getpid(), "main")
-
-    command = [sys.executable, "-m", "exhume", "record", "--data", str(data)]
-    # One log for the whole turn; and no lower rate, whatever it costs.
-    command += ["--segment", "24h", "--budget", "100"]
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=prepare, env=env)
+def _command(data: Path, plan: Plan) -> list[str]:
+    segment = segment_ending_in(plan.start_up_seconds + ENDS_AFTER_SECONDS, time.time())
+    # No lower rate, whatever it costs.
+    return [
+        sys.executable, "-m", "exhume", "record", "--data", str(data),
+        "--segment", f"{segment}s", "--budget", "100",
+    ]  # fmt: skip
 
 
 def _sleep(seconds: float, recorder: subprocess.Popen[bytes]) -> None:
@@ -198,34 +222,28 @@ def _sleep(seconds: float, recorder: subprocess.Popen[bytes]) -> None:
             raise RuntimeError(f"the recorder ended with {recorder.returncode}")
 
 
-def _busy_seconds() -> float:
-    words = Path("/proc/stat").read_text().split("\n")[0].split()[1:]
-    user, nice, system, _idle, _iowait, irq, softirq = map(int, words[:7])
-    return (user + nice + system + irq + softirq) / USER_HZ
-
-
 def show(turns: list[Turn]) -> None:
-    print(f"\n{'':24}{'start-up':>10}{'steady':>10}{'+ rotation':>12}{'against':>10}"
-          f"{'RSS':>9}{'latest tick':>13}")  # fmt: skip
-    plain = median(one.steady_percent for one in turns if one.crowd == PLAIN)
+    print(f"\n{'':24}{'start-up':>10}{'steady':>10}{'rotation':>10}{'closing':>10}{'in all':>10}"
+          f"{'memory':>9}{'latest tick':>13}")  # fmt: skip
     for crowd in CROWDS:
         own = [one for one in turns if one.crowd == crowd.name]
         if not own:
             continue
-        steady = median(one.steady_percent for one in own)
         print(
             f"{crowd.name:24}"
             f"{median(one.start_up_cpu_seconds for one in own):8.2f} s"
-            f"{steady:8.2f} %"
-            f"{median(one.with_rotations_percent for one in own):10.2f} %"
-            f"{steady - plain:+8.2f} %"
-            f"{max(one.rss_bytes for one in own) / MIB:5.0f} MiB"
+            f"{median(one.steady_percent for one in own):8.2f} %"
+            f"{median(one.rotation_cpu_seconds for one in own):8.2f} s"
+            f"{median(one.close.cpu_seconds for one in own):8.2f} s"
+            f"{median(one.percent for one in own):8.2f} %"
+            f"{max(one.memory_bytes for one in own) / MIB:5.0f} MiB"
             f"{1e3 * max(one.worst_lateness_seconds for one in own):10.1f} ms"
         )
+    print(f"{'budget':24}{'':40}{BUDGET_PERCENT:8.2f} %{BUDGET_BYTES / MIB:5.0f} MiB")
     print(
-        f"{'budget':24}{'':10}{'':10}{BUDGET_PERCENT:10.2f} %{'':10}{BUDGET_BYTES / MIB:5.0f} MiB"
+        "\n% of one core, medians of the rounds. In all: steady, and every ten minutes a rotation"
+        "\nand a closing. Memory: the recorder's and the closer's peak while it closes ten minutes."
     )
-    print("\n% of one core, medians of the rounds; + rotation: with a new log every ten minutes.")
     for one in turns:
         if one.others_percent > MOST_OTHERS_PERCENT:
             print(f"not to be quoted: others took {one.others_percent:.0f} % during {one.crowd!r}")
@@ -256,7 +274,7 @@ def main() -> int:
                     own = folder / f"{round_}-{len(turns)}"
                     own.mkdir()
                     turns.append(turn(crowd, plan, groups, own))
-                    print(f"{crowd.name}: {turns[-1].steady_percent:.2f} %", file=sys.stderr)
+                    print(f"{crowd.name}: {turns[-1].percent:.2f} %", file=sys.stderr)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if args.json:

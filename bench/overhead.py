@@ -24,9 +24,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from bench._long_close import Closed
 from bench._overhead_figures import figures, notes, table
 from bench._overhead_plan import FULL, QUICK, Plan, contenders
-from bench._overhead_turns import Bench, Closed, Turn
+from bench._overhead_turns import Bench, Turn
 from bench._overhead_watch import Groups
 from bench.machine import describe
 

@@ -129,7 +129,9 @@ def test_numbers_that_no_jiffies_make_keep_their_mean(tmp_path: Path) -> None:
         assert gained == pytest.approx(percent * 300, abs=1)
 
 
-@pytest.mark.parametrize("twelve", [None, ("AM", "PM"), ("午前", "午後"), ("a.m.", "p.m.")])
+@pytest.mark.parametrize(
+    "twelve", [None, ("AM", "PM"), ("午前", "午後"), ("a.m.", "p.m."), ("AM IST", "PM IST")]
+)
 @pytest.mark.parametrize("comma", [False, True])
 def test_clocks_and_numbers_of_several_countries_are_the_same(
     tmp_path: Path, twelve: tuple[str, str] | None, comma: bool

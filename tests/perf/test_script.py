@@ -84,6 +84,10 @@ def only(text: str) -> Row:
          Row("a b [c] 12:", 9, 9, 0, 1_500_000_000, 3, "sched:sched_switch")),
         ("x 12 34/35 1.5: cpu/event=0x3c,umask=0x1/: ",
          Row("x 12", 34, 35, None, 1_500_000_000, None, "cpu/event=0x3c,umask=0x1/")),
+        ("825432/825433 339457.445933440:       1 cycles:u: ",
+         Row("", 825432, 825433, None, 339_457_445_933_440, 1, "cycles:u")),
+        ("123 4567 [002] 1.5: 3 cycles: ",
+         Row("123", 4567, 4567, 2, 1_500_000_000, 3, "cycles")),
         ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
     ],
 )  # fmt: skip

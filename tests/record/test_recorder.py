@@ -15,8 +15,9 @@ from exhume.model.event import Event
 from exhume.model.series import MISSING
 from exhume.record.budget import Cost
 from exhume.record.epoch import EPOCH_NS
+from exhume.record.hearing import SCAN_AGAIN_NS
 from exhume.record.liveness import SILENT_TICKS
-from exhume.record.recorder import SCAN_AGAIN_NS, Recorder
+from exhume.record.recorder import Recorder
 from exhume.store.assemble import assemble
 from exhume.store.headlog import FrameKind, HeadFile
 from exhume.store.layout import heads_path, symbols_path

@@ -83,9 +83,11 @@ def clock_of(text: str) -> tuple[int, bool] | None:
     hour, minute, second = int(found[1]), int(found[2]), int(found[3])
     is_sure = True
     if found[4]:
-        half = re.sub(r"[.\s]", "", found[4].casefold())
-        is_late = half in _EVENING
-        is_sure = is_late or half in _MORNING
+        half = found[4].casefold()
+        # The locale's form may have a zone behind it: `12:38:33 PM IST`.
+        names = {re.sub(r"[.\s]", "", text) for text in (half, half.split()[0])}
+        is_late = bool(names & _EVENING)
+        is_sure = is_late or bool(names & _MORNING)
         hour = hour % 12 + (12 if is_late else 0)
     if hour > 23 or minute > 59 or second > 60:
         return None

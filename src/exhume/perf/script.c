@@ -217,8 +217,9 @@ static int read_head(const uint8_t *line, const uint8_t *end, int strict, head *
     while (line < end && *line == ' ') line++;
     h->comm = line;
     for (int needs_time = 1; needs_time >= strict; needs_time--) {
-        for (const uint8_t *p = line + 1; p < end && p - line < LONGEST_NAME; p++) {
-            if (p[-1] != ' ' || !(is_digit(*p) || *p == '-')) continue;
+        /* No name at all (`-F tid,time,event,ip,sym`) is believed where there is a time. */
+        for (const uint8_t *p = line + !needs_time; p < end && p - line < LONGEST_NAME; p++) {
+            if ((p > line && p[-1] != ' ') || !(is_digit(*p) || *p == '-')) continue;
             const uint8_t *after = read_ids(p, end, h);
             if (!after) continue;
             after = read_cpu(after, end, h);

@@ -28,9 +28,9 @@ from exhume.record.clocks import Clocks
 from exhume.record.counters import Counters
 from exhume.record.epoch import Epoch
 from exhume.record.head import Head
+from exhume.record.hearing import Hearing
 from exhume.record.kmsg_place import KmsgPlace
 from exhume.record.lanes import Lanes, Problems
-from exhume.record.liveness import Liveness
 from exhume.record.sampled import Owners, hottest, without_idle
 from exhume.record.scan import file_key
 from exhume.record.sources import Context
@@ -45,7 +45,6 @@ from exhume.store.ticks import FileEntry, Tick, encode_tick
 TICK_NS = 1_000_000_000
 GOVERN_EVERY_NS = 60 * TICK_NS
 SEGMENT_NS = 600 * TICK_NS
-SCAN_AGAIN_NS = 10 * TICK_NS
 EVENTS_KEPT = 1_000
 """While nothing can be written."""
 PATIENCE_SECONDS = 0.25
@@ -105,11 +104,7 @@ class Recorder:
         self._epoch = Epoch()
         self._instances: dict[str, tuple[str, ...]] = {}
         self._owners = Owners(host)
-        self._cores: tuple[int, ...] = ()
-        self._liveness = Liveness()
-        self._slept_ns = host.clock.boottime_ns() - host.clock.monotonic_ns()
-        self._unheard = False
-        self._scanned = 0
+        self._hearing = Hearing(host.clock, sampler, self.problems)
         self._last_end = self.clocks.pair.monotonic_ns
         self._next_segment = 0
         self._governed = (0, own_cost(host))
@@ -125,7 +120,7 @@ class Recorder:
         )
         # The events first, so that our own children are heard of.
         with suppress(ExhumeError, OSError):  # the source itself will say what is wrong
-            self._mind_cores(online_cores(self._host), start)
+            self._events += self._hearing.mind_cores(online_cores(self._host), start)
         if self._births is not None:
             self.background.on_tracepoints = self._watch_cgroups
             self.background.ask_for_tracepoints(start)
@@ -155,13 +150,15 @@ class Recorder:
         # Before the cores are looked at: the last second of one that went off line is in its ring.
         drained = self._drain(now)
         readings = self._collect(now)
-        self._mind_silence(drained, readings)
-        self._mind_the_unheard(drained, now)
+        self._hearing.mind_silence(drained, readings)
+        if self._hearing.wants_scan(now):
+            self._hearing.scanned(now)
+            self.background.scan(now)
         if now - self._last_end > 3 * TICK_NS:
             text = f"nothing was read for {(now - self._last_end) / 1e9:.1f} s"
             self._events.append(Event(self._last_end, "gap", "recorder", text))
         if self._births is not None:
-            readings += self._births.tick(self._cores)
+            readings += self._births.tick(self.cores)
             if self._births.problem:
                 self.problems["cgroup-births"] = self._births.problem
         readings += self._own_readings(lateness)
@@ -202,7 +199,7 @@ class Recorder:
                 readings += collected.readings
                 self._events += collected.events
                 if name == "cpu":
-                    self._mind_cores(_cores_of(collected.readings), now)
+                    self._events += self._hearing.mind_cores(_cores_of(collected.readings), now)
         return readings
 
     def _drain(self, now: int) -> Drained | None:
@@ -215,46 +212,6 @@ class Recorder:
             self._new_epoch(now)  # stacks may be in the sampler's dictionary that nobody wrote down
             return None
 
-    def _mind_cores(self, online: tuple[int, ...], now: int) -> None:
-        before, self._cores = self._cores, online
-        if before and before != online:
-            gone, come = set(before) - set(online), set(online) - set(before)
-            self._events += [
-                Event(now, "core-offline", str(core), core=core) for core in sorted(gone)
-            ]
-            self._events += [
-                Event(now, "core-online", str(core), core=core) for core in sorted(come)
-            ]
-        if self.sampler is not None and set(online) != set(self.sampler.cores):
-            self._watch(self.sampler, online)
-
-    def _watch(self, sampler: Sampler, online: tuple[int, ...]) -> None:
-        """A core that refuses is asked again next second."""
-        # Until now nobody heard who was born there.
-        self._unheard |= self.counters.ticks > 0 and not set(online) <= set(sampler.cores)
-        try:
-            refused = sampler.watch(online)
-        except OSError as error:
-            self.problems["samples"] = f"events could not be opened: {error.strerror}"
-            return
-        if refused:
-            self.problems["samples"] = f"no events on core {', '.join(map(str, refused))}"
-        else:
-            self.problems.pop("samples", None)
-
-    def _mind_silence(self, drained: Drained | None, readings: list[Reading]) -> None:
-        """Events die with a core that goes off line, also where it is back before we look."""
-        slept_ns = self._host.clock.boottime_ns() - self._host.clock.monotonic_ns()
-        has_slept = slept_ns - self._slept_ns > TICK_NS // 10  # all cores but one go off line then
-        self._slept_ns = slept_ns
-        if self.sampler is None or drained is None:
-            return
-        silent = self._liveness.silent(readings, drained.samples.cpu)
-        if has_slept or silent:
-            deaf = self.sampler.cores if has_slept else silent
-            self._watch(self.sampler, tuple(c for c in self.sampler.cores if c not in deaf))
-            self._watch(self.sampler, self._cores)
-
     def _watch_cgroups(self, points: tuple[Tracepoint, ...]) -> None:
         if self._births is None:
             return
@@ -262,13 +219,6 @@ class Recorder:
             self._births.use_tracepoints(points)
         else:
             self._births.use_inotify()
-
-    def _mind_the_unheard(self, drained: Drained | None, now: int) -> None:
-        """Whose birth was missed has no name; another scan finds who is still there."""
-        self._unheard |= drained is not None and bool(drained.lost_sideband)
-        if self._unheard and now - self._scanned >= SCAN_AGAIN_NS:
-            self._unheard, self._scanned = False, now
-            self.background.scan(now)
 
     def source_states(self) -> Problems:
         """Every source with its state: `ok`, or what is wrong with it."""
@@ -279,7 +229,7 @@ class Recorder:
 
     @property
     def cores(self) -> tuple[int, ...]:
-        return self._cores
+        return self._hearing.cores
 
     def _make_tick(self, drained: Drained | None, readings: list[Reading], now: int) -> Tick:
         if drained is None:
@@ -383,7 +333,7 @@ class Recorder:
             self.sampler.forget_files()
             self._owners.forget()
             self.background.look_around(now)
-            self._unheard, self._scanned = False, now
+            self._hearing.scanned(now)
         if self._last_readings:
             # Counters are read as differences: the first second needs something to differ from.
             last = self._make_tick(None, self._last_readings, self._last_end)
