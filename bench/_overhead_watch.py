@@ -17,8 +17,12 @@ from bench.workloads import die_with_parent
 
 POLL_SECONDS = 0.1
 
-Role = Literal["main", "aside", "closer"]
-ROLES: tuple[Role, ...] = ("main", "aside", "closer")
+Role = Literal["main", "aside", "closer", "fingerprint"]
+ROLES: tuple[Role, ...] = ("main", "aside", "closer", "fingerprint")
+_PROGRAMS: tuple[tuple[bytes, Role], ...] = (
+    (b"exhume.record.close", "closer"),
+    (b"exhume.fleet.recorded", "fingerprint"),
+)
 
 
 class Groups:
@@ -163,7 +167,7 @@ class Watch(threading.Thread):
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
         if not command:  # a zombie: what it did is where it belongs
             return before
-        return "closer" if b"exhume.record.close" in command else "aside"
+        return next((role for program, role in _PROGRAMS if program in command), "aside")
 
 
 def _spent_ns(pid: int) -> int:

@@ -33,6 +33,7 @@ from bench._overhead_plan import MIB, NS, SEGMENT_SECONDS, segment_ending_in
 from bench._overhead_watch import ROLES, Groups, Watch, snapshot
 from bench.machine import describe
 from exhume.host import Host
+from exhume.record.fingerprints import MODULE as FINGERPRINT
 from exhume.record.report import STATUS_FILE
 from exhume.sources.cgroup_tree import find
 from tests.evidence.leaks import leaking
@@ -44,6 +45,7 @@ PROCESSES = 2_000
 BUDGET_PERCENT = 1.0
 BUDGET_BYTES = 120 << 20
 MOST_OTHERS_PERCENT = 10.0
+HOUR_SECONDS = 3600
 USER_HZ = os.sysconf("SC_CLK_TCK")
 PLAIN = "plain"
 
@@ -138,6 +140,8 @@ class Turn:
     """What the end of a segment took on top, its closing left out."""
     close: Closed
     """Of ten minutes."""
+    fingerprint_cpu_seconds: float
+    """Of one; there is one an hour, and one at each change."""
     others_percent: float
     """What the machine did besides."""
     rss_bytes: int
@@ -149,7 +153,8 @@ class Turn:
     def percent(self) -> float:
         """With a segment every ten minutes: what recording without end costs."""
         at_its_end = self.rotation_cpu_seconds + self.close.cpu_seconds
-        return self.steady_percent + 100 * at_its_end / SEGMENT_SECONDS
+        hourly = self.fingerprint_cpu_seconds / HOUR_SECONDS
+        return self.steady_percent + 100 * (at_its_end / SEGMENT_SECONDS + hourly)
 
     @property
     def memory_bytes(self) -> int:
@@ -179,21 +184,24 @@ def turn(crowd: Crowd, plan: Plan, groups: Groups, folder: Path) -> Turn:
         status = json.loads((data / STATUS_FILE).read_text())
         if not list((data / "segments").glob("2*")):
             raise RuntimeError("no segment was closed: this machine is too busy for this bench")
+        fingerprint = _fingerprint_cpu_seconds(groups, data)
         recorder.kill()  # so that its head log is left
         recorder.wait()
-    spent = sum(ended.cpu_ns.values()) - sum(rotated.cpu_ns.values())
+    spent = sum(ended.cpu_ns[role] - rotated.cpu_ns[role] for role in ("main", "aside")) / NS
     seconds = ended.time - rotated.time
-    rotation = sum(rotated.cpu_ns[r] - started.cpu_ns[r] for r in ROLES if r != "closer") / NS
-    usual = spent / NS / seconds * (rotated.time - started.time)
+    rotation = sum(rotated.cpu_ns[role] - started.cpu_ns[role] for role in ("main", "aside")) / NS
+    usual = spent / seconds * (rotated.time - started.time)
     busy = (ended.busy_ticks - rotated.busy_ticks) / USER_HZ
-    others = busy - spent / NS - (ended.own_seconds - rotated.own_seconds)
+    others = busy - sum(ended.cpu_ns[role] - rotated.cpu_ns[role] for role in ROLES) / NS
+    others -= ended.own_seconds - rotated.own_seconds
     return Turn(
         crowd=crowd.name,
         made_seconds=made_seconds,
         start_up_cpu_seconds=(sum(started.cpu_ns.values()) - before) / NS,
-        steady_percent=100 * spent / NS / seconds,
+        steady_percent=100 * spent / seconds,
         rotation_cpu_seconds=max(0.0, rotation - usual),
         close=close_ten_minutes(groups, data, round(ended.time * NS), folder / "long"),
+        fingerprint_cpu_seconds=fingerprint,
         others_percent=100 * others / seconds,
         rss_bytes=status["cost"]["rss_bytes"],
         worst_lateness_seconds=status["cost"]["worst_lateness_seconds"],
@@ -203,6 +211,15 @@ def turn(crowd: Crowd, plan: Plan, groups: Groups, folder: Path) -> Turn:
             if one["state"] in ("broken", "slow")
         ),
     )
+
+
+def _fingerprint_cpu_seconds(groups: Groups, data: Path) -> float:
+    """As the recorder has it made; the collector ends with whoever started it."""
+    before = groups.cpu_ns("fingerprint")
+    command = [sys.executable, "-m", FINGERPRINT, str(data), "--recorder", str(os.getpid())]
+    if groups.start(command, "fingerprint", data.parent / "fingerprint.log").wait():
+        raise RuntimeError(f"no fingerprint: {(data.parent / 'fingerprint.log').read_text()}")
+    return (groups.cpu_ns("fingerprint") - before) / NS
 
 
 def _command(data: Path, plan: Plan) -> list[str]:
@@ -223,8 +240,8 @@ def _sleep(seconds: float, recorder: subprocess.Popen[bytes]) -> None:
 
 
 def show(turns: list[Turn]) -> None:
-    print(f"\n{'':24}{'start-up':>10}{'steady':>10}{'rotation':>10}{'closing':>10}{'in all':>10}"
-          f"{'memory':>9}{'latest tick':>13}")  # fmt: skip
+    print(f"\n{'':24}{'start-up':>10}{'steady':>10}{'rotation':>10}{'closing':>10}{'print':>8}"
+          f"{'in all':>10}{'memory':>9}{'latest tick':>13}")  # fmt: skip
     for crowd in CROWDS:
         own = [one for one in turns if one.crowd == crowd.name]
         if not own:
@@ -235,14 +252,16 @@ def show(turns: list[Turn]) -> None:
             f"{median(one.steady_percent for one in own):8.2f} %"
             f"{median(one.rotation_cpu_seconds for one in own):8.2f} s"
             f"{median(one.close.cpu_seconds for one in own):8.2f} s"
+            f"{median(one.fingerprint_cpu_seconds for one in own):6.2f} s"
             f"{median(one.percent for one in own):8.2f} %"
             f"{max(one.memory_bytes for one in own) / MIB:5.0f} MiB"
             f"{1e3 * max(one.worst_lateness_seconds for one in own):10.1f} ms"
         )
-    print(f"{'budget':24}{'':40}{BUDGET_PERCENT:8.2f} %{BUDGET_BYTES / MIB:5.0f} MiB")
+    print(f"{'budget':24}{'':48}{BUDGET_PERCENT:8.2f} %{BUDGET_BYTES / MIB:5.0f} MiB")
     print(
         "\n% of one core, medians of the rounds. In all: steady, and every ten minutes a rotation"
-        "\nand a closing. Memory: the recorder's and the closer's peak while it closes ten minutes."
+        "\nand a closing, every hour a fingerprint. Memory: the recorder's and the closer's peak"
+        "\nwhile it closes ten minutes."
     )
     for one in turns:
         if one.others_percent > MOST_OTHERS_PERCENT:
