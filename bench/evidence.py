@@ -1,6 +1,6 @@
 """What recording costs on a crowded node: 20,000 live cgroups, 50,000 zombies, 2,000 processes.
 
-    python -m bench.evidence [--quick] [--rounds N] [--json]
+    python -m bench.evidence [--quick] [--rounds N] [--only CROWD] [--json]
 
 Each crowd has its turn with a recorder of its own, and so has the plain machine, in another order
 each round. A turn is a start-up, a window in which a segment ends, and a steady one of a minute:
@@ -274,6 +274,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.evidence", description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="one round of short turns")
     parser.add_argument("--rounds", type=int, help="more of them give a spread")
+    parser.add_argument("--only", default="", help="crowds whose name has this in it")
     parser.add_argument("--json", action="store_true", help="every turn's figures")
     args = parser.parse_args()
     if os.geteuid() != 0:
@@ -289,7 +290,7 @@ def main() -> int:
         with Groups() as groups:
             for round_ in range(plan.rounds):
                 order = [*CROWDS[round_ % len(CROWDS) :], *CROWDS[: round_ % len(CROWDS)]]
-                for crowd in order:
+                for crowd in (crowd for crowd in order if args.only in crowd.name):
                     own = folder / f"{round_}-{len(turns)}"
                     own.mkdir()
                     turns.append(turn(crowd, plan, groups, own))

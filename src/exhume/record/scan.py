@@ -7,13 +7,14 @@ Done at the start of each head log, so that every segment can be read by itself.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
-from pathlib import Path
+from functools import lru_cache
 
 import numpy as np
 import zstandard
 
-from exhume.host import Host, read_bytes, read_text
+from exhume.host import Host, read_line, read_text
 from exhume.model.arrays import U8
 from exhume.perf.asof import Statement
 from exhume.perf.records import COMM_BYTES, Comms, FileIdentity, Mappings
@@ -78,7 +79,7 @@ def scan(host: Host) -> Scan:
     to_capture: dict[str, MappedFile] = {}
     for pid in host.pids():
         now = host.clock.monotonic_ns()
-        process = host.proc / str(pid)
+        process = f"{host.proc}/{pid}"
         parent = _parent_pid(process)
         if parent is None:
             continue  # it ended while we looked
@@ -136,8 +137,10 @@ def parse_maps(text: str) -> list[MapLine]:
     found = []
     # Not splitlines: of all it cuts at, the kernel escapes only the newline in a file's name.
     for line in text.split("\n"):
+        if line[line.find(" ") + 3 : line.find(" ") + 4] != "x":
+            continue  # most are not, and thousands of processes have dozens of them
         parts = line.split(maxsplit=5)
-        if len(parts) < 5 or len(parts[1]) < 3 or parts[1][2] != "x":
+        if len(parts) < 5:
             continue
         try:
             start, end = (int(part, 16) for part in parts[0].split("-"))
@@ -162,6 +165,7 @@ def read_cgroup(host: Host, pid: int) -> str | None:
     return None if text is None else parse_cgroup(text)
 
 
+@lru_cache(maxsize=256)  # thousands of processes, dozens of cgroups
 def parse_cgroup(text: str) -> str | None:
     """Of all hierarchies the one that says most: the first of CGROUP_ORDER that is not the root."""
     paths: dict[str, str] = {}
@@ -176,39 +180,38 @@ def parse_cgroup(text: str) -> str | None:
     return "/" if paths else None
 
 
-def _parent_pid(process: Path) -> int | None:
-    text = _text(process / "stat")
+def _parent_pid(process: str) -> int | None:
     # The name is in brackets and may itself hold brackets and spaces: the last one closes it.
-    fields = text.rpartition(")")[2].split()
-    return int(fields[1]) if len(fields) > 1 and fields[1].isdecimal() else None
+    fields = _line(f"{process}/stat").rpartition(b")")[2].split(maxsplit=2)
+    return int(fields[1]) if len(fields) > 1 and fields[1].isdigit() else None
 
 
-def _threads(process: Path) -> list[tuple[int, bytes]]:
+def _threads(process: str) -> list[tuple[int, bytes]]:
     try:
-        tids = [entry.name for entry in (process / "task").iterdir()]
+        tids = os.listdir(f"{process}/task")
     except OSError:
         return []
     found = []
     for tid in tids:
-        try:
-            name = read_bytes(process / "task" / tid / "comm")
-        except OSError:
-            continue
+        name = _line(f"{process}/task/{tid}/comm")
         if name and tid.isdecimal():
             found.append((int(tid), name.removesuffix(b"\n")[: COMM_BYTES - 1]))
     return found
 
 
-def _maps(process: Path) -> list[MapLine]:
-    return parse_maps(_text(process / "maps"))
+def _maps(process: str) -> list[MapLine]:
+    try:
+        return parse_maps(read_text(f"{process}/maps") or "")
+    except OSError:
+        return []
 
 
-def _text(path: Path) -> str:
+def _line(path: str) -> bytes:
     """A process's file; empty where the process is gone or hides it."""
     try:
-        return read_text(path) or ""
+        return read_line(path) or b""
     except OSError:
-        return ""
+        return b""
 
 
 def _hash(key: str, path: str) -> int:

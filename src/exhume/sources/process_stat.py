@@ -48,13 +48,12 @@ class Usage:
 
 def read(host: Host, pid: int) -> ProcessStat | None:
     """None when there is no such process (any more)."""
-    data = read_line(f"{host.proc}/{pid}/stat")
+    data = read_line_of(host, pid)
     return parse(data) if data else None
 
 
-def read_usage(host: Host, pid: int) -> Usage | None:
-    data = read_line(f"{host.proc}/{pid}/stat")
-    return parse_usage(data) if data else None
+def read_line_of(host: Host, pid: int) -> bytes | None:
+    return read_line(f"{host.proc}/{pid}/stat")
 
 
 def parse(text: bytes) -> ProcessStat:

@@ -66,6 +66,8 @@ class ProcessReader:
     """Of the chosen ones, and when."""
     _kernel: set[int] = field(default_factory=set)
     """Kernel threads, as far as known."""
+    _asleep: dict[int, bytes] = field(default_factory=dict)
+    """The line of each that was neither running nor ready at the last look."""
     _rounds: int = 0
     _next_round_ns: int = 0
 
@@ -110,7 +112,11 @@ class ProcessReader:
 
     def _look(self, pid: int, now: int) -> None:
         try:
-            usage = process_stat.read_usage(self.host, pid)
+            line = process_stat.read_line_of(self.host, pid)
+            if line and line == self._asleep.get(pid):
+                self._rest(pid, now)
+                return
+            usage = process_stat.parse_usage(line) if line else None
         except (ParseError, OSError):
             self.broken += 1
             usage = None
@@ -118,7 +124,9 @@ class ProcessReader:
             self._forget(pid)
             return
         self._use(pid, usage, now)
-        if usage.state == "R" and pid not in self._scheds:
+        if usage.state != "R":
+            self._asleep[pid] = line or b""
+        elif pid not in self._scheds:
             guess = 1 - self._rates.get(pid, 0.0)
             if guess >= LEAST_WAIT_RATIO:
                 self._guesses[pid] = guess
@@ -161,6 +169,12 @@ class ProcessReader:
             return
         self._seen[pid] = (usage.start_jiffies, usage.used_jiffies, now)
 
+    def _rest(self, pid: int, now: int) -> None:
+        """What most do most of the time: its line is the same to the last figure."""
+        start, used, _ = self._seen[pid]
+        self._seen[pid] = (start, used, now)
+        self._rates.pop(pid, None)
+
     def _wait(self, pid: int, state: str, sched: SchedStat, now: int) -> None:
         last = self._scheds.get(pid)
         self._scheds[pid] = (sched, now)
@@ -178,7 +192,9 @@ class ProcessReader:
             self._waits.pop(pid, None)
 
     def _forget(self, pid: int) -> None:
-        for table in (self._seen, self._rates, self._waits, self._guesses, self._scheds):
+        for table in (
+            self._seen, self._rates, self._waits, self._guesses, self._scheds, self._asleep
+        ):  # fmt: skip
             table.pop(pid, None)
         self._kernel.discard(pid)
 
