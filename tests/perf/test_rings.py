@@ -205,6 +205,7 @@ def test_only_the_idle_task_in_the_idle_loop_is_idle(
 
 DRIVER = r"""
 #include "native.c"
+#include "rings.c"
 #include <stdio.h>
 #define ROOM(n) malloc((n) ? (n) : 1)
 #define SIZE (1u << 16)

@@ -17,10 +17,10 @@ def act(stage: Stage) -> Expected:
     groups.limit_memory(limit * MIB)
     stage.record()
     every, touch = dice.between(0.6, 0.9), dice.number(70, 90)
-    victim = stage.daemon(-1, every, 0.01, limit=1.2, touch=touch, within=groups)
+    victim = stage.daemon(-1, every, 0.01, limit=1.0, touch=touch, within=groups)
     stage.quiet(dice.between(12, 18))
     with stage.trouble():
-        seconds, threads = dice.between(14, 18), dice.number(2, 4)
+        seconds, threads = dice.between(14, 18), dice.number(4, 6)
         reader = stage.actor(
             "thrash", file, seconds, threads, MAPPINGS, -1, within=groups, at_most=seconds + 3
         )

@@ -1,4 +1,4 @@
-"""The C record walker (native.c) behind typed columns."""
+"""The C record walker (native.c, rings.c) behind typed columns."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ COLUMNS: Spec = (
     ("other_cpu", "others", np.uint32),
     ("file_hash", "others", np.uint64),
 )
-"""In the order of xh_columns in native.c."""
+"""In the order of xh_columns in native.h."""
 
 
 class Columns(ctypes.Structure):

@@ -167,7 +167,7 @@ _TOLD: Spec = (
     ("map_hash", "maps", np.uint64),
     ("rest", "rest", np.uint8),
 )
-"""In the order of xh_told in native.c."""
+"""In the order of xh_told in rings.c."""
 
 
 class _ToldColumns(ctypes.Structure):
