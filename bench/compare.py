@@ -219,7 +219,7 @@ def measure(chosen: argparse.Namespace) -> tuple[list[Large], list[Tally]]:
     if not chosen.no_large:
         larges = large(10_000, 3_000, 3)
         _append(chosen.to, "large", larges)
-    for nodes in map(int, chosen.sizes.split(",")):
+    for nodes in map(int, filter(None, chosen.sizes.split(","))):
         for cause in CAUSES:
             made = series(nodes, cause, chosen.runs, chosen.seed)
             _append(chosen.to, "tally", made)

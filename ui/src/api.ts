@@ -16,6 +16,7 @@ export interface Case {
   verdict: Verdict
   /** From the symptom to the root cause. */
   chain: Link[]
+  /** The likeliest first: the root cause, if one is named. */
   suspects: Suspect[]
   rejected: Rejected[]
   risks: Risk[]

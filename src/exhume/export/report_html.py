@@ -223,13 +223,12 @@ def _rejected(case: Case) -> str:
 
 
 def _suspects(case: Case) -> str:
-    remaining = case.suspects[1:] if case.verdict.root_cause is not None else case.suspects
     return _section(
         "Suspects that remain",
         [
             f'{_safe(one.summary)} <span class="dim">({_safe(one.kind)}, {one.confidence} '
             "confidence)</span>"
-            for one in remaining
+            for one in case.other_suspects
         ],
     )
 

@@ -80,10 +80,9 @@ def _set_aside(case: Case) -> Iterator[str]:
             yield f"- **{_safe(one.culprit.name)}** ({one.kind}): {_safe(one.reason)}"
         if rest:
             yield f"- and {', '.join(map(_safe, rest))}"
-    remaining = case.suspects[1:] if case.verdict.root_cause is not None else case.suspects
-    if remaining:
+    if case.other_suspects:
         yield from ("", "## Suspects that remain", "")
-        for suspect in remaining:
+        for suspect in case.other_suspects:
             yield f"- {_safe(suspect.summary)} ({suspect.kind}, {suspect.confidence} confidence)"
 
 

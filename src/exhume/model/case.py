@@ -185,6 +185,7 @@ class Case:
     chain: tuple[Link, ...]
     """From the symptom to the root cause."""
     suspects: tuple[Suspect, ...]
+    """The likeliest first: the root cause, if one is named."""
     rejected: tuple[Rejected, ...]
     risks: tuple[Risk, ...]
     evidence: tuple[Evidence, ...]
@@ -194,3 +195,8 @@ class Case:
     symptoms: tuple[Symptom, ...] = ()
     """All of the window, the worst first; `symptom` is the one explained."""
     since_fix: SinceFix | None = None
+
+    @property
+    def other_suspects(self) -> tuple[Suspect, ...]:
+        """Without the root cause, which stands first among them."""
+        return self.suspects[1:] if self.verdict.root_cause is not None else self.suspects

@@ -12,6 +12,10 @@ export function MeanLane({ height }: { height: number }) {
     times: nodeLines.value.times,
     lines: [nodeLines.value.worst, nodeLines.value.mean],
   }))
+  // The node's mean is of all that is busy, whichever mode the map shows.
+  const of = useComputed(() =>
+    show.value === 'busy' ? { mean: '', worst: '' } : { mean: ' busy', worst: ` ${show.value}` },
+  )
   const said = useComputed(() => {
     const { times, mean, worst, core } = nodeLines.value
     let at = -1
@@ -26,13 +30,12 @@ export function MeanLane({ height }: { height: number }) {
     }
     if (at < 0) return ''
     const whose = core[at]! >= 0 ? ` core ${core[at]}` : ''
-    return `mean ${percent(mean[at])} · worst ${percent(worst[at])}${whose}`
+    return `mean${of.value.mean} ${percent(mean[at])} · worst${of.value.worst} ${percent(worst[at])}${whose}`
   })
-  const what = show.value === 'busy' ? '' : ` ${show.value}`
   return (
     <div class="lane-with-close">
       <LineLane
-        name={`mean / worst${what}`}
+        name={`mean${of.value.mean} / worst${of.value.worst}`}
         label={`Node mean beside the worst core: ${said.value}`}
         data={data}
         lines={() => [

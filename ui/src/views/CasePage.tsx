@@ -30,7 +30,7 @@ export function CasePage() {
       <h3>Evidence</h3>
       <ul class="evidence">{one.evidence.map((piece) => <li key={piece.id}><Piece piece={piece} entry={entry} /></li>)}</ul>
       <Actions one={one} />
-      <List title="Other suspects" items={one.suspects.map((suspect) => `${words(suspect)} (${suspect.confidence})`)} />
+      <List title="Suspects that remain" items={one.suspects.slice(one.verdict.root_cause ? 1 : 0).map((suspect) => `${words(suspect)} (${suspect.confidence})`)} />
       <List title="Rejected" items={one.rejected.map((suspect) => `${words(suspect)}: ${suspect.reason}`)} />
       <List title="Risks" items={one.risks.map((risk) => `${risk.subject}: ${risk.claim}`)} />
       <List title="What is missing" items={one.gaps} />

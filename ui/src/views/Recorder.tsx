@@ -1,3 +1,4 @@
+import type { Imported, Status } from '../api'
 import { useAnswer } from '../client'
 import { grouped, percent, plain, short, size } from '../figures'
 import { info, utc } from '../state'
@@ -22,11 +23,8 @@ export function Recorder() {
       <Answered of={asked}>
         {(status) => (
           <>
-            <p>
-              {status.state === 'running' && `A recorder runs (pid ${status.pid}) since ${moment(status.since_time ?? 0, utc.value)}, `}
-              {status.state === 'stopped' && `No recorder runs; the last one stopped ${status.since_time ? moment(status.since_time, utc.value) : ''}, `}
-              {status.state === 'never' || status.state === 'imported' ? 'Nobody recorded in this directory: it holds a copy, or files that were imported.' : `by ${status.event} at ${short(status.rate_hz)} Hz on ${grouped(status.cores_sampled)} of ${grouped(status.cores_online)} cores.`}
-            </p>
+            <p>{whoRecords(status)}</p>
+            {status.imported && <Inputs of={status.imported} />}
             {status.cost && (
               <dl class="figures">
                 <Fact name="CPU of one core" value={percent(status.cost.cpu_percent_of_one_core)} />
@@ -46,4 +44,26 @@ export function Recorder() {
       <Notes notes={recorded.stretches.filter((one) => one.problem).map((one) => `${range(one.window, utc.value)}: ${one.problem}`)} />
     </div>
   )
+}
+
+const MOST_FILES = 40
+
+function Inputs({ of }: { of: Imported }) {
+  const left = of.files.length - MOST_FILES
+  return (
+    <>
+      <h3>Imported from</h3>
+      <ul>{of.files.slice(0, MOST_FILES).map((file) => <li class="mono">{plain(file)}</li>)}</ul>
+      {left > 0 && <p class="faint">and {grouped(left)} more</p>}
+    </>
+  )
+}
+
+function whoRecords(status: Status): string {
+  const how = `by ${status.event} at ${short(status.rate_hz)} Hz on ${grouped(status.cores_sampled)} of ${grouped(status.cores_online)} cores.`
+  const since = status.since_time ? moment(status.since_time, utc.value) : ''
+  if (status.state === 'running') return `A recorder runs (pid ${status.pid}) since ${since}, ${how}`
+  if (status.state === 'stopped') return `No recorder runs; the last one stopped ${since}, ${how}`
+  if (status.imported) return `No recorder made this: it was imported ${moment(status.imported.time, utc.value)}.`
+  return 'Nobody recorded in this directory: it holds a copy.'
 }

@@ -178,11 +178,10 @@ def _rejected(case: Case, width: int) -> list[Text]:
 
 
 def _suspects(case: Case, width: int) -> list[Text]:
-    remaining = case.suspects[1:] if case.verdict.root_cause is not None else case.suspects
-    if not remaining:
+    if not case.other_suspects:
         return []
     lines = [Text("suspects that remain", _BOLD)]
-    for one in remaining:
+    for one in case.other_suspects:
         said = [
             (printable(one.summary), PLAIN),
             (f"({one.kind}, {one.confidence} confidence)", _DIM),
