@@ -12,7 +12,10 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import shlex
+import shutil
 import sys
+from pathlib import Path
 
 from exhume.cli import common, record, serve
 
@@ -38,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     children = [Child("recorder", _recorder(args))]
     if args.port:
         children.append(Child("server", _server(args), is_vital=False))
-    print(_welcome(str(data), args.data is not None, args.port), flush=True)
+    print(welcome(str(data), args.data is not None, args.port), flush=True)
     return supervise(children, lambda line: print(f"exhume: {line}", file=sys.stderr))
 
 
@@ -60,8 +63,8 @@ def _recorder(args: argparse.Namespace) -> list[str]:
     return command + [f"--{name.replace('_', '-')}" for name in _SWITCHES if getattr(args, name)]
 
 
-def _welcome(data: str, is_chosen: bool, port: int) -> str:
-    where = f" --data {data}" if is_chosen else ""
+def welcome(data: str, is_chosen: bool, port: int) -> str:
+    where = f" --data {shlex.quote(data)}" if is_chosen else ""
     address = f"http://{serve.DEFAULT_ADDRESS}:{port}/"
     served = (f"The page: {address}",) if port else ()
     return "\n".join(
@@ -69,9 +72,19 @@ def _welcome(data: str, is_chosen: bool, port: int) -> str:
             f"exhume records this node into {data}. Ctrl-C stops it.",
             *served,
             "From another terminal:",
+            *_path_hint(),
             f"  exhume status{where}                      what is recorded, and what that costs",
             f"  exhume cores{where} --last 10m            which cores were busy when",
             f"  exhume top{where} --last 30s              who was on them, in which functions",
             f"  exhume flame{where} --last 30s --core 0   the call tree of one core",
         )
     )
+
+
+def _path_hint() -> tuple[str, ...]:
+    """Nothing where `exhume` is found as it is; in a virtual environment it mostly is not."""
+    own = Path(sys.executable).parent
+    found = shutil.which("exhume")
+    if (found and Path(found).parent.samefile(own)) or not (own / "exhume").exists():
+        return ()
+    return (f'  export PATH="$PATH:"{shlex.quote(str(own))}',)

@@ -1,0 +1,39 @@
+"""What `exhume up` says first: every line of it can be pasted into another terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exhume.cli.up import welcome
+
+BIN = Path(sys.executable).parent
+
+
+def commands(text: str) -> list[str]:
+    return [line for line in text.split("From another terminal:\n")[1].splitlines() if line]
+
+
+def test_where_exhume_is_not_found_it_says_how_to_find_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    hint, status, *_ = commands(welcome(str(tmp_path / "my data"), True, 0))
+    shown = status.split("  what is recorded")[0]
+    done = subprocess.run(
+        ["sh", "-c", f"{hint}\n{shown} --json"],
+        env={**os.environ, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert '"state": "never"' in done.stdout, done.stderr
+
+
+def test_where_it_is_found_there_is_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{BIN}:/usr/bin:/bin")
+    assert all(line.startswith("  exhume ") for line in commands(welcome("/x", False, 7471)))
