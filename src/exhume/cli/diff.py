@@ -7,7 +7,7 @@ and settings, labels last. Which node it is, what changes by itself and the load
 left out unless --all.
 
 Exit code: 0 nothing of class config differs, 1 something does, 2 it can't be told, because parts
-are missing or the fingerprints are of versions that can't be compared.
+are missing, nothing was kept of that time, or the versions can't be compared.
 
 Examples:
   exhume diff good.json bad.json
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         with step("reading fingerprints"):
             one, two = _both(args, view, notes)
     except OtherVersionError as error:
-        raise ExhumeError(error.what, todo=error.todo, exit_code=EXIT_CANNOT_TELL) from error
+        raise _unknown(error.what, error.todo) from error
     answer = diff(one[1], two[1], (one[0], two[0]), everything=args.all)
     if one[1].exhume != two[1].exhume:
         notes.append(
@@ -109,9 +109,9 @@ def _side(path: Path) -> tuple[str, Fingerprint]:
     if path.is_dir():
         stored = fingerprints.stored(path)
         if not stored:
-            raise ExhumeError(
+            raise _unknown(
                 f"there is no fingerprint in {path}",
-                todo="a recorder keeps them there; or name a file of 'exhume fingerprint -o FILE'",
+                "a recorder keeps them there; or name a file of 'exhume fingerprint -o FILE'",
             )
         return str(path), codec.read(stored[-1].path)
     return str(path), codec.read(path)
@@ -128,8 +128,8 @@ def _at(data: Path, wall_ns: int, view: Viewpoint, notes: list[str]) -> tuple[st
         what = f"no fingerprint of {shown} in {data}"
         if stored:
             first = view.show(stored[0].wall_ns, with_date=True)
-            raise ExhumeError(f"{what}; the first is of {first}", todo="ask for a later time")
-        raise ExhumeError(what, todo="'exhume up' keeps them; --data DIR names another recording")
+            raise _unknown(f"{what}; the first is of {first}", "ask for a later time")
+        raise _unknown(what, "'exhume up' keeps them; --data DIR names another recording")
     checked = held.checked_wall_ns()
     if wall_ns - checked > _STALE_NS:
         notes.append(
@@ -137,3 +137,7 @@ def _at(data: Path, wall_ns: int, view: Viewpoint, notes: list[str]) -> tuple[st
             f"{view.show(checked, with_date=True)}: changes since are not known"
         )
     return shown, codec.read(held.path)
+
+
+def _unknown(what: str, todo: str) -> ExhumeError:
+    return ExhumeError(what, todo=todo, exit_code=EXIT_CANNOT_TELL)
