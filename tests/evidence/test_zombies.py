@@ -37,8 +37,8 @@ def test_their_parent_is_named_and_what_pins_them(story: Story) -> None:
         assert parent["zombies"] == pytest.approx(ZOMBIES, rel=0.01)
         return
     assert parent["shmem_bytes"] == pytest.approx(ZOMBIES * PAGE, abs=unflushed_bytes())
-    assert parent["anonymous_bytes"] == 0
-    assert parent["file_bytes"] < 0.01 * parent["shmem_bytes"]
+    for other in ("anonymous_bytes", "file_bytes"):
+        assert parent[other] <= unflushed_bytes(), "nothing else pins them"
     assert parent["shmem_bytes"] == max(one["shmem_bytes"] for one in parents.values())
 
 
