@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from exhume.errors import EXIT_USAGE, ExhumeError
+from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.segment import SegmentData
 from exhume.model.series import MISSING, Block
+from exhume.model.window import Window
 from exhume.store.memory import MemorySegment
 from exhume.store.minutes import write_minutes
 from exhume.store.queries import series
@@ -40,6 +43,20 @@ def test_a_counter_goes_on_across_segments_of_one_run() -> None:
     (found,) = series(recording(part(0, [1, 2]), part(2, [3, 4])), "self.cpu_ns", at(0, 10))
     assert found.values.tolist() == [1, 2, 3, 4]
     assert len(set(found.segment.tolist())) == 1
+
+
+@pytest.mark.parametrize("skew_ns", [-1000, 0, 1000])
+def test_the_reading_that_a_new_log_begins_with_is_told_once(skew_ns: int) -> None:
+    """Whatever the two logs' clocks make of its wall time, also where little is before it."""
+    second = part(1, [2, 3, 4])
+    pair = ClockPair(START + SECOND, at(1).start_ns + skew_ns, None)
+    new = replace(second, clock=ClockMap.of([pair]))
+    for begin, values in ((0, [1, 2, 3, 4]), (0.5, [2, 3, 4])):
+        asked = Window(at(0).start_ns + int(begin * SECOND), at(10).start_ns)
+        (found,) = series(recording(part(0, [1, 2]), new), "self.cpu_ns", asked)
+        assert found.values.tolist() == values
+        assert (np.diff(found.wall_ns) > 0).all()
+        assert len(set(found.segment.tolist())) == 1
 
 
 @pytest.mark.parametrize(

@@ -74,16 +74,20 @@ def _add(
             if instances and name not in instances:
                 continue
             line = lines.setdefault(name, Line())
-            values = block.values[inside, column]
+            # A log begins with the last reading of the one before, in its own clock's wall time.
+            told = np.searchsorted(ticks, line.end[1], "right") if line.end[0] == boot else 0
+            if told == len(ticks):
+                continue
+            values = block.values[inside, column][told:]
             known = np.flatnonzero(values != MISSING)
             first = int(values[known[0]]) if len(known) else MISSING
-            joins = line.end[0] == boot and 0 <= int(ticks[0]) - line.end[1] <= MAX_JOIN_NS
+            joins = line.end[0] == boot and int(ticks[told]) - line.end[1] <= MAX_JOIN_NS
             # A counter that fell across the seam started anew, whatever the clock says.
             if line.pieces and joins and not (counter and MISSING < first < line.end[2]):
                 line.pieces.append(line.pieces[-1])
             else:
                 line.pieces.append(line.pieces[-1] + 1 if line.pieces else 0)
-            line.wall.append(wall[inside])
+            line.wall.append(wall[inside][told:])
             line.values.append(values)
             last = int(values[known[-1]]) if len(known) else line.end[2]
             line.end = boot, int(ticks[-1]), last
