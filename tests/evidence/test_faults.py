@@ -33,8 +33,6 @@ PHASES = (("hang", 6.6), ("babble", 3.1), ("vanish", 3.1))
 WELL_SECONDS = 3.1
 """Before each of them, and after the last."""
 ILL_CARD = "eth1"
-SELF_PACED = {"cpu-bandwidth"}
-"""It rests by how long a look took: on a busy machine for longer than one of the faults lasts."""
 ONLY_THERE = ("units", "containers")
 """Only their own patient has them."""
 SHARED = {"interrupts": ("affinity",)}
@@ -195,9 +193,6 @@ def test_the_others_keep_their_pace(phase: str, case: Case, ward: Ward) -> None:
     apart = (case.source, *SHARED.get(case.source, ()))
     for other in CASES:
         if not other.field or other.source in (*apart, *ONLY_THERE):
-            continue
-        if other.source in SELF_PACED:
-            assert any(other.field in {r.field for r in t.readings} for t in patient.ticks())
             continue
         found = [other.field in {r.field for r in tick.readings} for tick in ticks]
         if phase == "hang" and SLOW.intersection(apart) and other.source in SLOW:
