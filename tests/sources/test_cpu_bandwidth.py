@@ -88,6 +88,21 @@ def test_one_that_is_born_later_is_seen_with_the_next_reading(tmp_path: Path) ->
     assert reader.read() == {"/late": Bandwidth(100, 40, 5_000_000)}
 
 
+def test_the_first_look_is_not_put_off_however_slow_the_machine(tmp_path: Path) -> None:
+    """Finding the cgroups and looking at each are both part of it."""
+    tree = Tree(tmp_path, Machine(2, cgroups="v2")).build()
+    for number in range(30):
+        tree.cgroup(f"sys/fs/cgroup/c{number}")
+        tree.write(f"sys/fs/cgroup/c{number}/cpu.stat", V2_TEXT)
+    tree.clock.step_ns = cpu_bandwidth.STEP_NS // 4
+    reader = BandwidthReader(tree.host)
+    for _ in range(30):
+        found = reader.read()
+        tree.clock.pass_seconds(1)
+    assert found is not None
+    assert len(found) == 30
+
+
 def test_no_cpu_controller_is_none(tmp_path: Path) -> None:
     assert BandwidthReader(Tree(tmp_path, Machine(2, cgroups="none")).build().host).read() is None
 

@@ -48,6 +48,8 @@ class BandwidthReader:
     _to_look_at: list[str] = field(default_factory=list)
     _next_look_ns: int = 0
     _folders: int = 0
+    _has_looked: bool = False
+    """At every cgroup, once."""
 
     def read(self) -> dict[str, Bandwidth] | None:
         """By path below the hierarchy's root. None where there is no cpu controller."""
@@ -79,10 +81,11 @@ class BandwidthReader:
             self._consider(root, self._to_look_at.pop())
         is_done = self._walk is None and not self._to_look_at
         rest = int((self.host.clock.monotonic_ns() - now) / MAX_DUTY_RATIO)
-        if is_done and self._folders <= FEW:
-            rest = min(rest, FEW_AGAIN_NS)
-        elif not self._folders:  # the first look of all is not put off: nothing is known yet
+        self._has_looked |= is_done
+        if not self._has_looked:  # the first look of all is not put off: nothing is known yet
             rest = 0
+        elif is_done and self._folders <= FEW:
+            rest = min(rest, FEW_AGAIN_NS)
         self._next_look_ns = now + rest
 
     def _consider(self, root: Path, folder: str) -> None:
