@@ -77,6 +77,8 @@ def _blocks(node: Node, start_ns: int, index: int) -> list[Block]:
         block("memcg.pinned_file_bytes", 60, ("/system.slice",), lambda _t, _c: 0),
         block("memory.percpu_bytes", 10, whole, lambda t, _: 20_000_000_000 + 32_500 * t),
         block("memory.slab_unreclaimable_bytes", 10, whole, lambda t, _: 800_000_000 + 1_300 * t),
+        block("topology.numa_node", 60, tuple(map(str, range(node.cores))),
+              lambda _t, core: core * 4 // node.cores % 2),
         block("irq.core", 60, queues, lambda _t, column: on[column]),
         block("irq.count", 10, queues, lambda t, column: t * (900 - 60 * column)),
         block("vmstat.pgfault", 1, whole, lambda t, _: t * 52_000 + (t % 97) * 400),

@@ -66,11 +66,16 @@ void exhume_crash_work(void)
             sink += i;
 }
 
-static long exhume_fork(double seconds, const char *program)
+/* So many a second, or as many as it can. */
+static long exhume_fork(double seconds, const char *program, double rate)
 {
     long forks = 0;
-    double end = now(CLOCK_MONOTONIC) + seconds;
-    while (now(CLOCK_MONOTONIC) < end) {
+    double t, start = now(CLOCK_MONOTONIC);
+    while ((t = now(CLOCK_MONOTONIC) - start) < seconds) {
+        if (rate > 0 && forks > t * rate) {
+            usleep((forks / rate - t) * 1e6);
+            continue;
+        }
         pid_t child = program ? vfork() : fork();
         if (child == 0) {
             if (program)
@@ -85,9 +90,12 @@ static long exhume_fork(double seconds, const char *program)
     return forks;
 }
 
+/* Looks up once a second, as workers of a pool do that have nothing to do. */
 static void *exhume_thread(void *seconds)
 {
-    usleep(*(double *)seconds * 1e6);
+    double t, end = now(CLOCK_MONOTONIC) + *(double *)seconds;
+    while ((t = now(CLOCK_MONOTONIC)) < end)
+        usleep((end - t < 1 ? end - t : 1) * 1e6);
     return 0;
 }
 
@@ -129,7 +137,7 @@ int main(int argc, char **argv)
         sched_setaffinity(0, sizeof set, &set);
         prefer_me();
     }
-    alarm(60);
+    alarm(seconds + 60);
     long count = 0;
     double began = now(CLOCK_REALTIME);
     if (!strcmp(what, "spin"))
@@ -143,9 +151,9 @@ int main(int argc, char **argv)
         usleep(600000);
         return 3;
     } else if (!strcmp(what, "forks"))
-        count = exhume_fork(seconds, 0);
+        count = exhume_fork(seconds, 0, argc > 5 ? atof(argv[5]) : 0);
     else if (!strcmp(what, "execs"))
-        count = exhume_fork(seconds, argv[4]);
+        count = exhume_fork(seconds, argv[4], argc > 5 ? atof(argv[5]) : 0);
     else if (!strcmp(what, "threads"))
         count = exhume_threads(atoi(argv[4]), seconds);
     double ended = now(CLOCK_REALTIME);

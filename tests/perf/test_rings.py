@@ -15,7 +15,15 @@ from exhume.model.arrays import U8, U64
 from exhume.perf import records
 from exhume.perf.attr import RecordType
 from exhume.perf.native import SampleColumns, Walker, busy_rows, tally
-from exhume.perf.rings import LEAST_ROWS, Place, Rings, SampleWalker, SideBandWalker
+from exhume.perf.records import Forks, Mappings
+from exhume.perf.rings import (
+    LEAST_ROWS,
+    Place,
+    Rings,
+    SampleWalker,
+    SideBandWalker,
+    needed_mappings,
+)
 from tests.perf import records_encoder as enc
 from tests.perf.records_encoder import Bit, Mapped, Sample, Shape, Who
 from tests.perf.test_native import SAMPLES, fuzzed
@@ -201,6 +209,48 @@ def test_only_the_idle_task_in_the_idle_loop_is_idle(
     assert kept.tolist() == [i for i, _ in enumerate(rows) if not is_idle[i]]
     cores = [core for (*_, core), was in zip(rows, is_idle, strict=True) if was]
     assert idle == {core: cores.count(core) for core in cores}
+
+
+UNTIL = 50
+FEW_PIDS = st.integers(-1, 12)
+FORKS = st.lists(st.tuples(FEW_PIDS, FEW_PIDS, FEW_PIDS), max_size=12)  # pid, parent, tid
+EXITS = st.lists(st.tuples(FEW_PIDS, FEW_PIDS, st.integers(UNTIL - 2, UNTIL + 1)), max_size=12)
+
+
+def forks_of(rows: Sequence[tuple[int, int, int, int]]) -> Forks:
+    time, pid, parent, tid = np.array(rows, np.int64).reshape(-1, 4).T.copy()
+    narrow = (part.astype(np.int32) for part in (pid, parent, tid, parent))
+    return Forks(time, *narrow)
+
+
+@given(FORKS, EXITS, st.lists(FEW_PIDS, max_size=6), st.lists(FEW_PIDS, max_size=30))
+@settings(deadline=None)
+def test_mappings_go_only_with_who_came_and_went_unseen(
+    forks: list[tuple[int, int, int]],
+    exits: list[tuple[int, int, int]],
+    sampled: list[int],
+    mapped: list[int],
+) -> None:
+    born = {pid for pid, _, tid in forks if pid == tid}
+    gone = {pid for pid, tid, time in exits if pid == tid and time < UNTIL}
+    copied = {parent for pid, parent, tid in forks if pid == tid}
+    has_threads = {pid for pid, _, tid in forks if pid != tid}
+    unseen = (born & gone) - copied - has_threads - set(sampled)
+    number = np.arange(len(mapped), dtype=np.uint64)
+    mappings = Mappings(
+        number.view(np.int64), np.array(mapped, np.int32), number, number, number, number
+    )
+    kept = needed_mappings(
+        mappings,
+        forks_of([(1, *row) for row in forks]),
+        forks_of([(time, pid, 0, tid) for pid, tid, time in exits]),
+        np.array(sampled, np.int32),
+        UNTIL,
+    )
+    expected = [row for row, pid in enumerate(mapped) if pid not in unseen]
+    assert kept.time.tolist() == expected
+    assert kept.file_hash.tolist() == expected
+    assert kept.pid.tolist() == [mapped[row] for row in expected]
 
 
 DRIVER = r"""

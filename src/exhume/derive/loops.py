@@ -26,6 +26,7 @@ import numpy as np
 
 from exhume.model.arrays import F64, I64
 from exhume.model.lifecycles import Mark
+from exhume.model.window import Window
 
 SECOND_NS = 1_000_000_000
 LEAST_STARTS = 5
@@ -72,6 +73,14 @@ class Runs:
     @property
     def pace_seconds(self) -> float | None:
         return steady_pace(self.start_ns, self.count)
+
+    def over(self, window: Window, parts: int) -> tuple[int, ...]:
+        """The starts in each of so many equal parts of it."""
+        inside = (self.start_ns >= window.start_ns) & (self.start_ns < window.end_ns)
+        length = max(1, window.end_ns - window.start_ns)
+        part = (self.start_ns[inside] - window.start_ns) * parts // length
+        found = np.bincount(part, weights=self.count[inside], minlength=parts)
+        return tuple(found.astype(np.int64).tolist())
 
 
 def mark_supervised(runs: Runs) -> Mark:

@@ -24,8 +24,11 @@ from exhume.derive.loops import (
 from exhume.model.answers import EventAnswer
 from exhume.model.arrays import I64
 from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents, ProcessTime
+from exhume.model.window import Window
 
 HOUR_SECONDS = 3600.0
+PARTS = 60
+"""Of a window, in which starts are counted: few enough to be drawn in a row of a table."""
 _LOOKS = 5
 _OF_LOOKS = 3
 _RUNNING = ("running", "start", "start-pre", "start-post", "reload")
@@ -42,9 +45,16 @@ class _Group:
 
 
 def of_units(
-    events: Iterable[EventAnswer], restarts: Mapping[str, int], lives: ProcessEvents, seconds: float
+    events: Iterable[EventAnswer],
+    restarts: Mapping[str, int],
+    lives: ProcessEvents,
+    seconds: float,
+    window: Window | None = None,
 ) -> list[Lifecycle]:
-    """systemd services. `restarts`: what their own counters gained; `seconds`: recorded."""
+    """systemd services. `restarts`: what their own counters gained; `seconds`: recorded.
+
+    With a window, when in it each of them started is told, too.
+    """
     ended = _exits_by_pid(lives)
     found = []
     for name, group in _by_subject(events, "unit-start", "unit-failed").items():
@@ -58,12 +68,15 @@ def of_units(
             waits_to_restart=looks.count("auto-restart") >= _OF_LOOKS,
         )
         mark = mark_supervised(runs)
-        found.append(_lifecycle("unit", name, "", mark, runs, seconds, restarts.get(name)))
+        found.append(_lifecycle("unit", name, "", mark, runs, seconds, window, restarts.get(name)))
     return found
 
 
 def of_containers(
-    events: Iterable[EventAnswer], restarts: Mapping[str, int], seconds: float
+    events: Iterable[EventAnswer],
+    restarts: Mapping[str, int],
+    seconds: float,
+    window: Window | None = None,
 ) -> list[Lifecycle]:
     """By label, over all ids: one that is removed and run anew has a new id each time."""
     found = []
@@ -81,12 +94,16 @@ def of_containers(
         image = next((str(event.fields["image"]) for event in both if "image" in event.fields), "")
         ids = len({str(event.fields["id"]) for event in both if "id" in event.fields})
         found.append(
-            _lifecycle("container", name, image, mark, runs, seconds, restarts.get(name), ids)
+            _lifecycle(
+                "container", name, image, mark, runs, seconds, window, restarts.get(name), ids
+            )
         )
     return found
 
 
-def of_processes(lives: ProcessEvents, seconds: float) -> list[Lifecycle]:
+def of_processes(
+    lives: ProcessEvents, seconds: float, window: Window | None = None
+) -> list[Lifecycle]:
     """Programs by name and parent. Where one parent process loops, that is a row of its own."""
     found: list[Lifecycle] = []
     key = (lives.name.astype(np.int64) << 32) | (lives.parent.astype(np.int64) & _UNKNOWN)
@@ -103,11 +120,12 @@ def of_processes(lives: ProcessEvents, seconds: float) -> list[Lifecycle]:
             runs = _runs(lives, own)
             mark = mark_process(runs, name, runs.starts / max(1, of_parent[pid]))
             if mark == "loop":
-                found.append(_lifecycle("process", name, detail, mark, runs, seconds))
+                found.append(_lifecycle("process", name, detail, mark, runs, seconds, window))
                 rows = rows[lives.parent_pid[rows] != pid]
         rest = _runs(lives, rows)
         if rest.starts:
-            found.append(_lifecycle("process", name, detail, mark_jobs(rest), rest, seconds))
+            mark = mark_jobs(rest)
+            found.append(_lifecycle("process", name, detail, mark, rest, seconds, window))
     return found
 
 
@@ -237,6 +255,7 @@ def _lifecycle(
     mark: Mark,
     runs: Runs,
     seconds: float,
+    window: Window | None,
     restarts: int | None = None,
     ids: int | None = None,
 ) -> Lifecycle:
@@ -255,4 +274,5 @@ def _lifecycle(
         success_percent_of_known_ends=100 * (1 - runs.bad_ends / ends) if ends else None,
         median_lifetime_seconds=runs.median_lifetime_seconds,
         last_start_wall_ns=int(runs.start_ns[-1]) if len(runs.start_ns) else None,
+        starts_over_time=runs.over(window, PARTS) if window is not None else (),
     )

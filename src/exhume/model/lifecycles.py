@@ -101,6 +101,8 @@ class Lifecycle:
     memory_bytes_per_start: float | None = None
     """What those zombies hold of the kernel's memory, where that could be measured."""
     cpu_seconds_per_start: float | None = None
+    starts_over_time: tuple[int, ...] = ()
+    """In equal parts of the window, from its start to its end."""
 
 
 @dataclass(frozen=True, slots=True)

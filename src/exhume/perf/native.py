@@ -188,6 +188,10 @@ def library() -> ctypes.CDLL:
         "xh_rings_walk": (None, [pointer, u64, *[pointer] * 7]),
         "xh_told_count": (None, [pointer, u64, pointer, pointer]),
         "xh_told_walk": (None, [pointer, u64, *[pointer] * 7]),
+        "xh_needed_maps": (
+            u64,
+            [pointer, pointer, ctypes.c_int64, pointer, u64, pointer, pointer],
+        ),
         "xh_rings_read": (u64, [pointer, u64, u64, pointer, u64, pointer]),
         "xh_ring_read": (u64, [pointer, pointer, u64, pointer, u64]),
         "xh_ring_pending": (u64, [pointer]),

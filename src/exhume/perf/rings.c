@@ -199,6 +199,50 @@ void xh_told_walk(const xh_ring *rings, uint64_t n, const uint64_t *heads, const
     }
 }
 
+enum { BORN = 1, GONE = 2, WANTED = 4 };
+
+/* Processes by pid: `state` 0 is a free slot. */
+typedef struct {
+    int32_t *pid;
+    uint8_t *state;
+    uint64_t mask;
+} xh_processes;
+
+static uint8_t *process(const xh_processes *all, int32_t pid) {
+    uint64_t at = ((uint32_t)pid * 0x9e3779b97f4a7c15u >> 32) & all->mask;
+    while (all->state[at] && all->pid[at] != pid) at = (at + 1) & all->mask;
+    all->pid[at] = pid;
+    return &all->state[at];
+}
+
+static void want(const xh_processes *all, int32_t pid) {
+    uint8_t *state = process(all, pid);
+    if (*state) *state |= WANTED;
+}
+
+/* The rows of mappings that a sample may need: all but those of processes that came and went before
+ * `until`, were not sampled, and left neither a thread nor a child that began as their copy. `all`
+ * has zeros for states, and more than twice as many slots as there are forks. */
+uint64_t xh_needed_maps(const xh_told *c, const xh_told_counts *n, int64_t until, const int32_t *sampled,
+                        uint64_t samples, const xh_processes *all, int64_t *rows) {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < n->forks; i++) {
+        if (c->fork_pid[i] == c->fork_tid[i]) *process(all, c->fork_pid[i]) |= BORN;
+    }
+    for (uint64_t i = 0; i < n->exits; i++) {
+        uint8_t *state = process(all, c->exit_pid[i]);
+        if (*state && c->exit_pid[i] == c->exit_tid[i] && c->exit_time[i] < until) *state |= GONE;
+    }
+    for (uint64_t i = 0; i < n->forks; i++) {
+        want(all, c->fork_pid[i] == c->fork_tid[i] ? c->fork_parent_pid[i] : c->fork_pid[i]);
+    }
+    for (uint64_t i = 0; i < samples; i++) want(all, sampled[i]);
+    for (uint64_t i = 0; i < n->maps; i++) {
+        if (*process(all, c->map_pid[i]) != (BORN | GONE)) rows[kept++] = (int64_t)i;
+    }
+    return kept;
+}
+
 /* Copy what the kernel wrote since the last call out of a ring, and give the space back.
  *
  * control is the first page of the mapping (struct perf_event_mmap_page): data_head at 1024,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exhume.model.arrays import U8, U32, U64
+from exhume.model.arrays import I32, U8, U32, U64
 from exhume.perf.native import (
     COLUMNS,
     Columns,
@@ -188,6 +188,45 @@ class Told:
     mappings: Mappings
     rest: U8
     """All other records but losses, and the first mapping of each file not told of before."""
+
+
+class _Processes(ctypes.Structure):
+    _fields_ = [
+        ("pid", ctypes.c_void_p),
+        ("state", ctypes.c_void_p),
+        ("mask", ctypes.c_uint64),
+    ]
+
+
+def needed_mappings(
+    mappings: Mappings, forks: Forks, exits: Forks, sampled: I32, until_ns: int
+) -> Mappings:
+    """All but those of processes that came and went, before `until_ns`, without a sample.
+
+    Where 2,000 programs a second start, most of what the kernel tells is where their files were
+    mapped. That serves to name the functions of samples; `sampled` are the processes of all that
+    were taken until then. A child that began as a copy of its parent needs its parent's.
+    """
+    slots = 1 << (2 * len(forks.pid) + 1).bit_length()
+    pids, states = np.empty(slots, np.int32), np.zeros(slots, np.uint8)
+    rows = np.empty(len(mappings.pid), np.int64)
+    sampled = np.ascontiguousarray(sampled)
+    columns = _ToldColumns(
+        fork_pid=forks.pid.ctypes.data,
+        fork_parent_pid=forks.parent_pid.ctypes.data,
+        fork_tid=forks.tid.ctypes.data,
+        exit_time=exits.time.ctypes.data,
+        exit_pid=exits.pid.ctypes.data,
+        exit_tid=exits.tid.ctypes.data,
+        map_pid=mappings.pid.ctypes.data,
+    )
+    counts = _ToldCounts(forks=len(forks.pid), exits=len(exits.pid), maps=len(mappings.pid))
+    processes = _Processes(pids.ctypes.data, states.ctypes.data, slots - 1)
+    kept = library().xh_needed_maps(
+        ctypes.addressof(columns), ctypes.addressof(counts), until_ns, sampled.ctypes.data,
+        len(sampled), ctypes.addressof(processes), rows.ctypes.data,
+    )  # fmt: skip
+    return Mappings(*(getattr(mappings, part.name)[rows[:kept]] for part in fields(mappings)))
 
 
 class SideBandWalker:

@@ -11,6 +11,8 @@ from exhume.sampler.sampler import Drained, Sampler
 _SLEPT_NS = 100_000_000
 """A suspend takes all cores but one off line, however short it is."""
 SCAN_AGAIN_NS = 10_000_000_000
+LONGEST_SCAN_AGAIN_NS = 60_000_000_000
+"""While births go on being missed: scanned over and over, a node pays more than it learns."""
 
 
 class Hearing:
@@ -24,6 +26,7 @@ class Hearing:
         self._has_begun = False
         self._has_missed = False
         self._scanned_ns = 0
+        self._scan_again_ns = SCAN_AGAIN_NS
         self.cores: tuple[int, ...] = ()
         """On line when last looked at, heard or not."""
 
@@ -58,9 +61,11 @@ class Hearing:
 
     def wants_scan(self, now: int) -> bool:
         """Whose birth was missed has no name; another scan finds who is still there."""
-        return self._has_missed and now - self._scanned_ns >= SCAN_AGAIN_NS
+        return self._has_missed and now - self._scanned_ns >= self._scan_again_ns
 
     def scanned(self, now: int) -> None:
+        again = 2 * self._scan_again_ns if self._has_missed else SCAN_AGAIN_NS
+        self._scan_again_ns = min(again, LONGEST_SCAN_AGAIN_NS)
         self._has_missed, self._scanned_ns = False, now
 
     def _watch(self, sampler: Sampler, online: tuple[int, ...]) -> None:

@@ -31,7 +31,7 @@ from exhume.record.head import Head
 from exhume.record.hearing import Hearing
 from exhume.record.kmsg_place import KmsgPlace
 from exhume.record.lanes import Lanes, Problems
-from exhume.record.sampled import Owners, hottest, without_idle
+from exhume.record.sampled import Owners, hottest, seen_mappings, without_idle
 from exhume.record.scan import file_key
 from exhume.record.sources import Context
 from exhume.sampler.kernel_clock import KernelClock
@@ -253,7 +253,7 @@ class Recorder:
             comms=drained.comms if drained else NO_COMMS,
             forks=drained.forks if drained else NO_FORKS,
             exits=drained.exits if drained else NO_FORKS,
-            mappings=drained.mappings if drained else NO_MAPPINGS,
+            mappings=seen_mappings(drained, now) if drained else NO_MAPPINGS,
             files=[
                 FileEntry(h, file_key(identity), identity.path) for h, _, identity in drained.files
             ]

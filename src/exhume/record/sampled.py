@@ -1,14 +1,17 @@
-"""A second's samples before they are written: idle ones go, owners are asked for."""
+"""A second before it is written: the idle loop goes, whom nobody saw goes, owners are asked for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import neg
 
 import numpy as np
 
 from exhume.host import Host
 from exhume.model.arrays import U64
 from exhume.perf.native import SampleColumns, busy_rows
+from exhume.perf.records import Mappings
+from exhume.perf.rings import needed_mappings
 from exhume.record.counters import Counters
 from exhume.record.scan import read_cgroup
 from exhume.sampler.sampler import Drained
@@ -16,6 +19,8 @@ from exhume.store.ticks import TickSamples
 
 CGROUP_READS_A_TICK = 100
 HOT_PIDS = 10
+FEW_MAPPINGS = 200
+"""So few a second are not worth a look."""
 
 
 def without_idle(samples: SampleColumns, idle_ranges: U64, counters: Counters) -> TickSamples:
@@ -35,10 +40,19 @@ def without_idle(samples: SampleColumns, idle_ranges: U64, counters: Counters) -
     )
 
 
+def seen_mappings(drained: Drained, until_ns: int) -> Mappings:
+    """Without those that no sample will ask for; all samples until then are in."""
+    if len(drained.mappings.pid) < FEW_MAPPINGS:
+        return drained.mappings
+    return needed_mappings(
+        drained.mappings, drained.forks, drained.exits, drained.samples.pid, until_ns
+    )
+
+
 def hottest(pids: list[int], hits: list[int]) -> list[int]:
     """Of those sampled, the processes with the most samples."""
-    ranked = sorted(zip(hits, pids, strict=True), key=lambda pair: (-pair[0], pair[1]))
-    return [pid for _, pid in ranked if pid > 0][:HOT_PIDS]
+    ranked = sorted(zip(hits, map(neg, pids), strict=True), reverse=True)
+    return [-pid for _, pid in ranked if pid < 0][:HOT_PIDS]
 
 
 @dataclass(slots=True)
@@ -56,11 +70,11 @@ class Owners:
         started = drained.comms.pid[drained.comms.is_exec].tolist()
         gone = drained.exits.pid.tolist()
         self._known.difference_update(started, gone)
-        ended = set(gone)
-        seen = dict.fromkeys((*sampled, *started))
-        fresh = [p for p in seen if p > 0 and p not in self._known and p not in ended]
+        # By sets, because in a storm there are thousands.
+        asked = {*sampled}.difference(self._known, gone)
+        fresh = [*asked, *{*started}.difference(self._known, gone, asked)]
         found = {}
-        for pid in fresh[:CGROUP_READS_A_TICK]:
+        for pid in [pid for pid in fresh if pid > 0][:CGROUP_READS_A_TICK]:
             path = read_cgroup(self.host, pid)
             self._known.add(pid)
             if path is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,10 @@ STALL_SECONDS = 15
 """How long nobody may read a ring before samples are lost."""
 BYTES_A_SAMPLE = 600
 SIDEBAND_BYTES = 512 << 10
+"""Some 800 programs started on one core within a second."""
+LARGEST_SIDEBAND_BYTES = 4 << 20
+MOST_SIDEBAND_BYTES = 64 << 20
+"""Of all cores together."""
 SMALLEST_SAMPLE_RING = 256 << 10
 LARGEST_SAMPLE_RING = 16 << 20
 
@@ -63,14 +67,15 @@ class Sampler:
         self.offer: Offer = probe(open_event, core, rate_hz)
         self._samples: dict[int, Ring] = {}
         self._sideband: dict[int, Ring] = {}
-        self._leaving: list[tuple[Ring, Ring]] = []
-        """Sample ring and side band of cores that went: read once more, then closed."""
+        self._leaving: tuple[list[Ring], list[Ring]] = [], []
+        """Sample rings and side bands that nobody writes any more: read once more, then closed."""
+        self._largest_sideband_bytes = LARGEST_SIDEBAND_BYTES
         self._samples_walker = SampleWalker(self.offer.sample.layout())
         self._sideband_walker = SideBandWalker(self.offer.sideband.layout())
         self._rest_walker = Walker([self.offer.sideband.layout()])
         # Before 3.16 a name that a main thread gets may be of an exec or not: take it for one.
         self._guesses_execs = any(one.name == "comm-exec" for one in self.offer.missing)
-        self._rings: tuple[Rings, Rings] | None = None
+        self._rings: tuple[_OfCores, _OfCores] | None = None
         """All sample rings, all side bands; None: they have changed."""
         self.clock_offset_ns = 0
         """CLOCK_MONOTONIC minus the events' clock; stays 0 where they are the same."""
@@ -101,7 +106,8 @@ class Sampler:
         self._rings = None
         wanted = set(cores)
         for gone in set(self._samples) - wanted:
-            self._leaving.append((self._samples.pop(gone), self._sideband.pop(gone)))
+            self._leaving[0].append(self._samples.pop(gone))
+            self._leaving[1].append(self._sideband.pop(gone))
         return tuple(core for core in sorted(wanted - set(self._samples)) if not self._add(core))
 
     def _add(self, core: int) -> bool:
@@ -121,6 +127,30 @@ class Sampler:
         self._apply_rate(sample)
         sample.enable()
         return True
+
+    def _enlarge_sideband(self, core: int) -> None:
+        """Give a core on which more began than its ring could tell one of twice the size.
+
+        It stays so large: where one storm was, there will be another.
+        """
+        small = self._sideband[core]
+        size = 2 * small.data_bytes
+        others = sum(ring.data_bytes for ring in self._sideband.values()) - small.data_bytes
+        if size > self._largest_sideband_bytes or others + size > MOST_SIDEBAND_BYTES:
+            return
+        try:
+            large = Ring.map(self._open(self.offer.sideband, -1, core), core, size)
+        except OSError:
+            return  # the core is gone, or the memory: what is lost goes on being counted
+        if large.data_bytes <= small.data_bytes:  # all that memlock allows
+            self._largest_sideband_bytes = small.data_bytes
+            large.close()
+            return
+        small.disable()
+        large.enable()
+        self._sideband[core] = large
+        self._leaving[1].append(small)
+        self._rings = None
 
     def _drop(self, core: int) -> None:
         self._rings = None
@@ -148,9 +178,8 @@ class Sampler:
 
     def drain(self) -> Drained:
         samples, sideband = self._all_rings()
-        walked = self._samples_walker.walk(samples)
-        told = self._sideband_walker.walk(sideband)
-        cores = [*self._samples, *(pair[0].core for pair in self._leaving)]
+        walked = self._samples_walker.walk(samples.rings)
+        told = self._sideband_walker.walk(sideband.rings)
         self._close_leaving()
         rest = self._rest_walker.walk(told.rest).records if len(told.rest) else None
         drained = Drained(
@@ -167,22 +196,22 @@ class Sampler:
                 for symbol in (records.kernel_symbols(rest) if rest else ())
             ),
             cgroups=records.cgroup_paths(rest) if rest else {},
-            lost_samples=_by_core(cores, samples),
-            lost_sideband=_by_core(cores, sideband),
+            lost_samples=samples.lost(),
+            lost_sideband=sideband.lost(),
         )
+        for core in drained.lost_sideband.keys() & self._sideband.keys():
+            self._enlarge_sideband(core)
         if self.clock_offset_ns:
             self._shift(drained)
         if self._guesses_execs:
             drained.comms.is_exec[:] = drained.comms.pid == drained.comms.tid
         return drained
 
-    def _all_rings(self) -> tuple[Rings, Rings]:
+    def _all_rings(self) -> tuple[_OfCores, _OfCores]:
         if self._rings is None:
-            here = zip(self._samples.values(), self._sideband.values(), strict=True)
-            pairs = [*here, *self._leaving]
             self._rings = (
-                Rings([sample.place for sample, _ in pairs]),
-                Rings([side.place for _, side in pairs]),
+                _OfCores.of([*self._samples.values(), *self._leaving[0]]),
+                _OfCores.of([*self._sideband.values(), *self._leaving[1]]),
             )
         return self._rings
 
@@ -192,12 +221,11 @@ class Sampler:
             part.time[:] += self.clock_offset_ns
 
     def _close_leaving(self) -> None:
-        for pair in self._leaving:
-            for ring in pair:
+        for leaving in self._leaving:
+            for ring in leaving:
                 ring.close()
-        if self._leaving:
-            self._leaving.clear()
-            self._rings = None
+                self._rings = None
+            leaving.clear()
 
     def close(self) -> None:
         self._close_leaving()
@@ -205,9 +233,20 @@ class Sampler:
             self._drop(core)
 
 
-def _by_core(cores: list[int], rings: Rings) -> dict[int, int]:
-    lost: dict[int, int] = {}
-    for core, amount in zip(cores, rings.lost.tolist(), strict=True):
-        if amount:
-            lost[core] = lost.get(core, 0) + amount
-    return lost
+@dataclass(frozen=True, slots=True)
+class _OfCores:
+    rings: Rings
+    cores: tuple[int, ...]
+    """Whose each of them is; a core may have two."""
+
+    @staticmethod
+    def of(rings: Sequence[Ring]) -> _OfCores:
+        return _OfCores(Rings([ring.place for ring in rings]), tuple(ring.core for ring in rings))
+
+    def lost(self) -> dict[int, int]:
+        """By core, in the last walk."""
+        lost: dict[int, int] = {}
+        for core, amount in zip(self.cores, self.rings.lost.tolist(), strict=True):
+            if amount:
+                lost[core] = lost.get(core, 0) + amount
+        return lost

@@ -44,10 +44,12 @@ def lifecycles(
     told_events = events(recording, window, _EVENTS)
     if lives is None:
         lives = process_events(recording, window)
-    found: list[Lifecycle] = units.of_units(told_events, restarts("unit.restarts"), lives, seconds)
+    found: list[Lifecycle] = units.of_units(
+        told_events, restarts("unit.restarts"), lives, seconds, window
+    )
     has_units = bool(found)  # also without systemd: its lines in an imported log tell of them
-    found += units.of_containers(told_events, restarts("container.restarts"), seconds)
-    found += units.of_processes(lives, seconds)
+    found += units.of_containers(told_events, restarts("container.restarts"), seconds, window)
+    found += units.of_processes(lives, seconds, window)
     times = process_times(recording, window)
     zombies = next(iter(every("memcg.zombies")), None)
     births, removals, releases = (told(f"memcg.{what}") for what in _TOLD)
