@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from exhume.derive.units import of_containers, of_processes, of_units, worst_first
+from exhume.derive.units import PARTS, of_containers, of_processes, of_units, worst_first
 from exhume.model.lifecycles import Lifecycle
+from exhume.model.window import Window
 from tests.derive.lives import NS, T0, Row, compile_like, event, lived, process_events
 
 NOTHING = process_events([])
@@ -33,6 +34,23 @@ def test_starts_between_two_looks_are_counted() -> None:
     events = [event("unit-start", "a.service", 10.0 * i, count=5) for i in range(10)]
     (found,) = of_units(events, {}, NOTHING, 100)
     assert (found.starts, found.restarts) == (50, None)
+
+
+def test_when_each_started_is_told_by_equal_parts_of_the_window() -> None:
+    window = Window(T0, T0 + 600 * NS)
+    events = [
+        event("unit-start", "a.service", at, count=n) for at, n in ((0.0, 1), (5.0, 3), (599.0, 2))
+    ]
+    events.append(event("unit-start", "a.service", 700.0))
+    (found,) = of_units(events, {}, NOTHING, 600, window)
+    assert found.starts_over_time == (1 + 3, *[0] * (PARTS - 2), 2)
+    (unit,) = of_units(events, {}, NOTHING, 600)
+    assert unit.starts_over_time == ()
+    (container,) = of_containers([event("container-start", "b", 300.0)], {}, 600, window)
+    assert container.starts_over_time.index(1) == PARTS // 2
+    rows: list[Row] = [(10.0 * i, "exec", "job", "cron", 1, 1, 0.0) for i in range(60)]
+    (process,) = of_processes(process_events(rows), 600, window)
+    assert process.starts_over_time == (1,) * PARTS
 
 
 def test_the_exit_of_a_units_main_process_tells_its_life_where_nothing_failed() -> None:

@@ -225,6 +225,23 @@ def test_a_frame_can_be_hidden_kept_and_turned_around(tab: Watched) -> None:
     expect(page).to_have_url(re.compile("upside=flame"))
 
 
+def test_a_frame_that_is_held_stays_while_the_mouse_goes_on(tab: Watched) -> None:
+    tab.go(f"?pick={BURST}-{BURST + 6}&core=3")
+    page = tab.page
+    said, canvas = page.locator(".flame-said b"), page.locator("canvas.flame")
+    row = 19  # on a laptop
+    canvas.click(position={"x": 40, "y": 1.5 * row}, button="right")
+    held = said.inner_text()
+    canvas.hover(position={"x": 40, "y": 3.5 * row})
+    expect(said).to_have_text(held)
+    page.get_by_role("button", name="let go").click()
+    canvas.hover(position={"x": 40, "y": 3.5 * row})
+    expect(said).not_to_have_text(held)
+    canvas.click(position={"x": 40, "y": 1.5 * row}, button="right")
+    page.get_by_role("button", name="only this").click()
+    expect(page.locator(".chips .chip")).to_have_text(re.compile(f"only {re.escape(held)}"))
+
+
 def test_the_sub_second_map_is_brushed_to_part_of_a_second(tab: Watched) -> None:
     tab.go(f"?pick={BURST}-{BURST + 6}&tab=sub-second")
     page = tab.page
@@ -247,8 +264,28 @@ def test_zombies_units_and_the_recorder_have_pages(tab: Watched) -> None:
     expect(page.locator(".view")).to_contain_text("/system.slice/ecs.service")
     page.get_by_role("button", name="Units").click()
     expect(page.locator(".view tbody tr").first).to_contain_text("crash loop")
+    expect(page.locator("tr .pulse.crash-loop .start").first).to_be_visible()
     page.get_by_role("button", name="Recorder").click()
     expect(page.locator(".view")).to_contain_text("node-1")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (3840, 2160)])
+def test_no_view_is_wider_than_the_screen(tab: Watched, width: int, height: int) -> None:
+    page = tab.page
+    page.set_viewport_size({"width": width, "height": height})
+    tab.go()
+    page.locator(".cases li button").first.click()
+    case = page.url.partition("?")[2]
+    tabs = ("flame", "sub-second", "who", "diff", "frames", "events", "samples")
+    views = [f"?{case}", *(f"?view={view}" for view in ("zombies", "units", "recorder"))]
+    for query in ("", *views, *(f"?pick={BURST}-{BURST + 6}&tab={one}" for one in tabs)):
+        tab.go(query)
+        expect(page.locator(".loading")).to_have_count(0)
+        over = page.evaluate(
+            "[...document.querySelectorAll('body, .stage')]"
+            ".map(one => one.scrollWidth - one.clientWidth)"
+        )
+        assert over == [0, 0], query
 
 
 def test_a_case_leads_to_its_evidence(tab: Watched) -> None:

@@ -396,6 +396,8 @@ export interface Lifecycle {
   /** What those zombies hold of the kernel's memory, where that could be measured. */
   memory_bytes_per_start: number | null
   cpu_seconds_per_start: number | null
+  /** In equal parts of the window, from its start to its end. */
+  starts_over_time: number[]
 }
 
 export interface Link {

@@ -102,7 +102,7 @@ def cores(asked: Asked) -> CoreCells:
         if show == "busy"
         else found.mode_percent_of_core[MAP_MODES.index(show)]
     )
-    worst, worst_core = _worst(found, percent)
+    worst, worst_core = worst_cores(found, percent)
     return CoreCells(
         window=window,
         column_seconds=found.column_seconds,
@@ -204,13 +204,18 @@ def _gaps(spans: list[Span], whole: Window) -> tuple[Window, ...]:
     return tuple(found)
 
 
-def _worst(found: CoreMap, percent: F32) -> tuple[F32, I32]:
+def worst_cores(found: CoreMap, percent: F32) -> tuple[F32, I32]:
+    """By column: the highest percentage, and whose it is; NaN and -1 where nothing is known.
+
+    Of several that are full it is one in the kernel: a program can be made to give way, it can't.
+    """
     if not len(found.cores):
         nothing = np.full(percent.shape[1], np.nan, np.float32)
         return nothing, np.full(percent.shape[1], -1, np.int32)
     filled = np.where(np.isnan(percent), np.float32(-1), percent)
-    row = filled.argmax(axis=0)
-    worst = filled[row, np.arange(filled.shape[1])]
+    is_kernel = found.worst_mode > MAP_MODES.index("user")
+    row = (np.rint(filled) + 0.25 * is_kernel + filled / 1000).argmax(axis=0)
+    worst = filled.max(axis=0)
     core = np.where(worst < 0, -1, np.array(found.cores, np.int32)[row]).astype(np.int32)
     return np.where(worst < 0, np.float32(np.nan), worst), core
 

@@ -23,6 +23,7 @@ interface Properties extends Shown {
   onHover: (node: number) => void
   onZoom: (node: number) => void
   onChoose: (node: number) => void
+  onHold: (node: number) => void
 }
 
 /** Frames as rectangles. Those under half a pixel are not drawn; nobody could see them. */
@@ -153,7 +154,7 @@ export function FlameCanvas(properties: Properties) {
         onContextMenu={(event) => {
           event.preventDefault()
           const node = under(event)
-          if (node > 0) properties.onChoose(node)
+          if (node > 0) properties.onHold(node)
         }}
         onKeyDown={key}
       />

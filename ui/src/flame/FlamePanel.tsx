@@ -22,6 +22,7 @@ interface Properties {
 export function FlamePanel({ tree, totals, change, about, extra }: Properties) {
   const [hovered, setHovered] = useState(-1)
   const [chosen, setChosen] = useState(0)
+  const [held, setHeld] = useState(false)
   const layout = useMemo(() => laidOut(tree, totals), [tree, totals])
   const root = useMemo(() => nodeAt(tree, layout, zoomPath.value), [tree, layout, zoomPath.value])
   const wanted = pattern(search.value)
@@ -30,10 +31,11 @@ export function FlamePanel({ tree, totals, change, about, extra }: Properties) {
     [tree, totals, search.value, root],
   )
   const all = totals[0] || 0
-  const node = hovered > 0 ? hovered : chosen > 0 && chosen < tree.parent.length ? chosen : root
+  const node = hovered > 0 && !held ? hovered : chosen > 0 && chosen < tree.parent.length ? chosen : root
   const name = node > 0 ? tree.names[tree.frame[node]!]! : ''
   const zoomTo = (to: number): void => {
     setChosen(to)
+    setHeld(false)
     zoomPath.value = pathOf(tree, to).map((one) => tree.names[tree.frame[one]!]!)
   }
   if (!tree.samples) return <p class="empty">No sample here. The cores were idle, the filter fits nobody, or nothing was recorded.</p>
@@ -79,12 +81,13 @@ export function FlamePanel({ tree, totals, change, about, extra }: Properties) {
           </span>
         )}
         <span class="spring" />
-        {node > 0 && hovered < 0 && (
+        {node > 0 && (held || hovered < 0) && (
           <span class="buttons">
             <button onClick={() => (only.value = [...new Set([...only.value, name])])}>only this</button>
             <button onClick={() => (hide.value = [...new Set([...hide.value, name])])}>hide</button>
             <button onClick={() => turn('callers', name)}>callers</button>
             <button onClick={() => turn('callees', name)}>callees</button>
+            {held && <button onClick={() => setHeld(false)}>let go</button>}
           </span>
         )}
         {root > 0 && <button onClick={() => zoomTo(0)}>zoom out</button>}
@@ -96,6 +99,10 @@ export function FlamePanel({ tree, totals, change, about, extra }: Properties) {
         onHover={setHovered}
         onZoom={zoomTo}
         onChoose={setChosen}
+        onHold={(frame) => {
+          setHeld(!(held && frame === chosen))
+          setChosen(frame)
+        }}
       />
       {tree.pruned_seconds > 0 && (
         <p class="faint small">{duration(tree.pruned_seconds)} in branches too thin to draw.</p>

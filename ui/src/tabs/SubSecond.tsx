@@ -11,6 +11,7 @@ import { Answered } from './parts'
 
 /** Shown around a selection that is shorter: bursts are seen against what is quiet. */
 const AROUND_SECONDS = 60
+const SHARE_OF_SCREEN = 0.3
 
 /** When within each second samples fell: a column is a second, from bottom to top its slices. */
 export function SubSecond() {
@@ -65,10 +66,9 @@ function Heat({ cells }: { cells: SubSecondCells }) {
     setWidth(place.current!.clientWidth)
     return () => watch.disconnect()
   }, [])
-  const column = Math.max(1, Math.min(scaled(26), Math.floor((width - left) / cells.columns)))
-  const wide = Math.min(width - left, column * cells.columns) || 1
-  const step = wide / cells.columns
-  const row = Math.max(3, Math.round(scaled(260) / cells.rows))
+  const wide = Math.max(1, width - left)
+  const step = wide / Math.max(1, cells.columns)
+  const row = Math.max(3, Math.round((SHARE_OF_SCREEN * window.innerHeight) / cells.rows))
   const high = row * cells.rows
   useEffect(() => schedule(draw), [picture, width, from, at, picked.value])
 
@@ -95,8 +95,9 @@ function Heat({ cells }: { cells: SubSecondCells }) {
     for (const part of [0, 0.25, 0.5, 0.75]) {
       context.fillText(`+${part * 1000} ms`, 4, Math.max(size / 2, high - part * high - row / 2))
     }
-    const every = Math.ceil((size * 6) / step)
-    for (let x = 0; x < cells.columns; x += every) {
+    const label = size * 6
+    const every = Math.ceil(label / step)
+    for (let x = 0; x < cells.columns && x * step + label < wide; x += every) {
       context.fillText(clock(cells.start + x, utc.value), left + x * step, high + bottom / 2)
     }
   }

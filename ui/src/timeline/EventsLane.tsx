@@ -10,7 +10,7 @@ import { useStretch } from './stretch'
 
 const ROWS = 2
 /** Like events closer than this are one mark. */
-const PIXELS = 16
+const PIXELS = 24
 
 /** What a mark says in a few words. */
 export function markLabel(mark: EventMark): string {
@@ -29,7 +29,7 @@ interface Drawn {
 export function EventsLane() {
   const canvas = useRef<HTMLCanvasElement>(null)
   const drawn = useRef<Drawn[]>([])
-  const loaded = useStretch('/api/marks', {}, {}, PIXELS)
+  const loaded = useStretch('/api/marks', {}, {}, () => scaled(PIXELS))
   const high = ROWS * (scaled(13) + 4) + 8
   useEffect(
     () =>

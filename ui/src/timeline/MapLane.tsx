@@ -6,6 +6,7 @@ import { length } from '../time'
 import { box, GUTTER, fontSize, hover, laneWidth, plotWidth, scaled, schedule, sized, themed, xOf } from './geometry'
 import { look, nodeLines, nodeStarts, problem, queueNames, seen, shownRows } from './map'
 import { Pictures } from './paint'
+import { worstSeen } from './worst'
 
 const pictures = new Pictures()
 
@@ -144,13 +145,9 @@ export function MapLane({ room }: { room: number }) {
   )
 }
 
-/** The core that is worst in the worst column seen. */
+/** The core that is worst in what is seen, if it is bad at all. */
 function hottest(): number {
-  const { worst, core, times } = nodeLines.value
-  let best = -1
-  for (let index = 0; index < worst.length; index++) {
-    if (times[index]! < axis.value.start || times[index]! > axis.value.end) continue
-    if (best < 0 || (worst[index] ?? -1) > (worst[best] ?? -1)) best = index
-  }
-  return best >= 0 && (worst[best] ?? 0) >= 95 ? core[best]! : -1
+  const { worst, core } = nodeLines.value
+  const at = worstSeen(nodeLines.value, axis.value)
+  return at >= 0 && (worst[at] ?? 0) >= 95 ? core[at]! : -1
 }

@@ -5,6 +5,7 @@ import { axis, show } from '../state'
 import { hover, themed } from './geometry'
 import { LineLane } from './LineLane'
 import { nodeLines } from './map'
+import { worstSeen } from './worst'
 
 /** The average that lied, drawn next to the truth. */
 export function MeanLane({ height }: { height: number }) {
@@ -23,10 +24,7 @@ export function MeanLane({ height }: { height: number }) {
       const time = hover.value.time
       at = times.findIndex((one, index) => one <= time && (times[index + 1] ?? Infinity) > time)
     } else {
-      for (let index = 0; index < times.length; index++) {
-        const inside = times[index]! >= axis.value.start && times[index]! <= axis.value.end
-        if (inside && (at < 0 || (worst[index] ?? -1) > (worst[at] ?? -1))) at = index
-      }
+      at = worstSeen(nodeLines.value, axis.value)
     }
     if (at < 0) return ''
     const whose = core[at]! >= 0 ? ` core ${core[at]}` : ''

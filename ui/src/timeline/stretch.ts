@@ -25,7 +25,7 @@ export function useStretch<P extends Path>(
   path: P,
   more: Omit<Parameters[P], 'start' | 'end' | 'columns'>,
   parts: Record<string, string> = {},
-  pixels = 1,
+  pixels: () => number = () => 1,
 ): Signal<Loaded<Answers[P]> | null> {
   const [loaded] = useState(() => signal<Loaded<Answers[P]> | null>(null))
   const key = JSON.stringify([more, parts])
@@ -37,7 +37,7 @@ export function useStretch<P extends Path>(
       const seen = axis.peek()
       const wide = length(seen)
       const span = { start: seen.start - wide / 2, end: seen.end + wide / 2 }
-      const columns = Math.min(4000, Math.max(50, Math.round((plotWidth.peek() * 2) / pixels)))
+      const columns = Math.min(4000, Math.max(50, Math.round((plotWidth.peek() * 2) / pixels())))
       abort.current?.abort()
       abort.current = new AbortController()
       const until = whole.peek().end
@@ -54,7 +54,7 @@ export function useStretch<P extends Path>(
       const known = loaded.peek()
       // The map first: it is what one looks at.
       if (!info.value || !arrived.value) return
-      const step = (length(seen) / plotWidth.value) * pixels
+      const step = (length(seen) / plotWidth.value) * pixels()
       const grown = known !== null && seen.end > known.until && whole.value.end > known.until + 0.5
       if (known && contains(known.span, seen) && known.step < step * 2 && known.step > step / 4 && !grown) return
       clearTimeout(timer)

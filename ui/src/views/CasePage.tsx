@@ -23,17 +23,25 @@ export function CasePage() {
         {one.verdict.confidence && `Confidence: ${one.verdict.confidence}. `}
         {one.symptom && `${plain(one.symptom.kind)} at ${moment(one.symptom.time, utc.value)}, victim ${party(one.symptom.victim)} (${plain(one.symptom.source)}).`}
       </p>
-      <Root one={one} />
-      <Downloads entry={entry} span={asked.answer!.window} />
-      <h3>Chain</h3>
-      <ol class="chain">{one.chain.map((link) => <ChainLink link={link} entry={entry} />)}</ol>
-      <h3>Evidence</h3>
-      <ul class="evidence">{one.evidence.map((piece) => <li key={piece.id}><Piece piece={piece} entry={entry} /></li>)}</ul>
-      <Actions one={one} />
-      <List title="Suspects that remain" items={one.suspects.slice(one.verdict.root_cause ? 1 : 0).map((suspect) => `${words(suspect)} (${suspect.confidence})`)} />
-      <List title="Rejected" items={one.rejected.map((suspect) => `${words(suspect)}: ${suspect.reason}`)} />
-      <List title="Risks" items={one.risks.map((risk) => `${risk.subject}: ${risk.claim}`)} />
-      <List title="What is missing" items={one.gaps} />
+      <div class="parts">
+        <section class="told">
+          <Root one={one} />
+          <Downloads entry={entry} span={asked.answer!.window} />
+          <h3>Chain</h3>
+          <ol class="chain">{one.chain.map((link) => <ChainLink link={link} entry={entry} />)}</ol>
+        </section>
+        <section class="shown">
+          <h3>Evidence</h3>
+          <ul class="evidence">{one.evidence.map((piece) => <li key={piece.id}><Piece piece={piece} entry={entry} /></li>)}</ul>
+        </section>
+        <section class="done">
+          <Actions one={one} />
+          <List title="Suspects that remain" items={one.suspects.slice(one.verdict.root_cause ? 1 : 0).map((suspect) => `${words(suspect)} (${suspect.confidence})`)} />
+          <List title="Rejected" items={one.rejected.map((suspect) => `${words(suspect)}: ${suspect.reason}`)} />
+          <List title="Risks" items={one.risks.map((risk) => `${risk.subject}: ${risk.claim}`)} />
+          <List title="What is missing" items={one.gaps} />
+        </section>
+      </div>
     </article>
   )
 }

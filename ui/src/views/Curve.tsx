@@ -6,18 +6,19 @@ import { ticks } from '../time'
 import { fontSize, themed } from '../timeline/geometry'
 
 /** A series on a page of its own. */
-export function Curve({ times, values, label, shown, height = 220 }: {
+export function Curve({ times, values, label, shown }: {
   times: (number | null)[]
   values: (number | null)[]
   label: string
   shown: (value: number) => string
-  height?: number
 }) {
   const place = useRef<HTMLDivElement>(null)
   const isDark = dark.value
   const inUtc = utc.value
   useLayoutEffect(() => {
     const font = `${fontSize() - 1}px system-ui, sans-serif`
+    // A third of the screen, and what is read below it stays in sight.
+    const height = Math.max(fontSize() * 17, Math.round(window.innerHeight / 3))
     const side = { stroke: themed('--soft'), font, grid: { stroke: themed('--rule'), width: 1 }, ticks: { show: false } }
     const plot = new uPlot(
       {

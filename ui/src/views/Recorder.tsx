@@ -46,14 +46,14 @@ export function Recorder() {
   )
 }
 
-const MOST_FILES = 40
+const MOST_FILES = 120
 
 function Inputs({ of }: { of: Imported }) {
   const left = of.files.length - MOST_FILES
   return (
     <>
       <h3>Imported from</h3>
-      <ul>{of.files.slice(0, MOST_FILES).map((file) => <li class="mono">{plain(file)}</li>)}</ul>
+      <ul class="files">{of.files.slice(0, MOST_FILES).map((file) => <li class="mono">{plain(file)}</li>)}</ul>
       {left > 0 && <p class="faint">and {grouped(left)} more</p>}
     </>
   )

@@ -30,49 +30,51 @@ function Found({ answer }: { answer: ZombiesAnswer }) {
       ) : (
         <p class="empty">No curve: fewer than two valid counts in what the axis shows. Zoom out (Home).</p>
       )}
-      {answer.outlook && (
-        <>
-          <h3>When it will hurt</h3>
-          <p>
-            {plain(answer.outlook.walker)} walks all of them on kernel {plain(answer.outlook.kernel)}
-            {answer.outlook.reschedules ? ', and lets others run as it goes.' : ', and holds its core meanwhile.'}
-          </p>
-          <ul>
-            {answer.outlook.walks.map((walk) => (
-              <li>
-                {duration(walk.seconds ?? 0)} each time with {grouped(walk.zombies)} zombies:{' '}
-                {walk.in_seconds === null ? 'never at this rate' : walk.in_seconds === 0 ? 'already so' : `in ${duration(walk.in_seconds)}`}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      {answer.parents.length > 0 && (
-        <>
-          <h3>Who holds them</h3>
-          <table>
-            <thead><tr><th>parent</th><th class="figure">zombies</th><th class="figure">tmpfs</th><th class="figure">page cache</th><th class="figure">anonymous</th></tr></thead>
-            <tbody>
-              {answer.parents.map((one) => (
-                <tr><td class="mono">{plain(one.path)}</td><td class="figure">{one.zombies === null ? '–' : grouped(one.zombies)}</td><td class="figure">{size(one.shmem_bytes)}</td><td class="figure">{size(one.file_bytes)}</td><td class="figure">{size(one.anonymous_bytes)}</td></tr>
+      <div class="columns">
+        {answer.outlook && (
+          <section>
+            <h3>When it will hurt</h3>
+            <p>
+              {plain(answer.outlook.walker)} walks all of them on kernel {plain(answer.outlook.kernel)}
+              {answer.outlook.reschedules ? ', and lets others run as it goes.' : ', and holds its core meanwhile.'}
+            </p>
+            <ul>
+              {answer.outlook.walks.map((walk) => (
+                <li>
+                  {duration(walk.seconds ?? 0)} each time with {grouped(walk.zombies)} zombies:{' '}
+                  {walk.in_seconds === null ? 'never at this rate' : walk.in_seconds === 0 ? 'already so' : `in ${duration(walk.in_seconds)}`}
+                </li>
               ))}
-            </tbody>
-          </table>
-        </>
-      )}
-      {answer.names.length > 0 && (
-        <>
-          <h3>Births and deaths by name</h3>
-          <table>
-            <thead><tr><th>name</th><th class="figure">born</th><th class="figure">removed</th><th class="figure">let go</th><th class="figure">left behind</th></tr></thead>
-            <tbody>
-              {answer.names.map((one) => (
-                <tr><td class="mono">{plain(one.name)}</td><td class="figure">{grouped(one.born)}</td><td class="figure">{grouped(one.removed)}</td><td class="figure">{grouped(one.released)}</td><td class="figure"><b>{grouped(Math.max(0, one.removed - one.released))}</b></td></tr>
-              ))}
-            </tbody>
-          </table>
-        </>
-      )}
+            </ul>
+          </section>
+        )}
+        {answer.parents.length > 0 && (
+          <section>
+            <h3>Who holds them</h3>
+            <table>
+              <thead><tr><th>parent</th><th class="figure">zombies</th><th class="figure">tmpfs</th><th class="figure">page cache</th><th class="figure">anonymous</th></tr></thead>
+              <tbody>
+                {answer.parents.map((one) => (
+                  <tr><td class="mono">{plain(one.path)}</td><td class="figure">{one.zombies === null ? '–' : grouped(one.zombies)}</td><td class="figure">{size(one.shmem_bytes)}</td><td class="figure">{size(one.file_bytes)}</td><td class="figure">{size(one.anonymous_bytes)}</td></tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        )}
+        {answer.names.length > 0 && (
+          <section>
+            <h3>Births and deaths by name</h3>
+            <table>
+              <thead><tr><th>name</th><th class="figure">born</th><th class="figure">removed</th><th class="figure">let go</th><th class="figure">left behind</th></tr></thead>
+              <tbody>
+                {answer.names.map((one) => (
+                  <tr><td class="mono">{plain(one.name)}</td><td class="figure">{grouped(one.born)}</td><td class="figure">{grouped(one.removed)}</td><td class="figure">{grouped(one.released)}</td><td class="figure"><b>{grouped(Math.max(0, one.removed - one.released))}</b></td></tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        )}
+      </div>
     </>
   )
 }
