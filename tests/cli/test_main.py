@@ -67,6 +67,22 @@ def test_a_usage_error_is_64_and_says_where_the_help_is(
     assert len(shown.splitlines()) >= 2
 
 
+def test_an_unknown_option_leads_to_the_help_of_its_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["cores", "--colums", "9"]) == 64
+    assert capsys.readouterr().err == (
+        "exhume: unrecognized arguments: --colums 9\n  'exhume cores --help' shows how\n"
+    )
+
+
+def test_help_before_a_command_is_of_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help", "cores"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("zombies", "cores"))
+
+
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == 64
     assert "COMMAND" in capsys.readouterr().out

@@ -112,7 +112,9 @@ def build_parser(only: str | None) -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"exhume {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
-    for name, help_line in COMMANDS:
+    # Parsers are slow to make, and who asks for a command needs no other.
+    known = [one for one in COMMANDS if one[0] == only] or COMMANDS
+    for name, help_line in known:
         command = commands.add_parser(
             name,
             help=help_line,
@@ -138,9 +140,13 @@ def with_negative_values(argv: Sequence[str]) -> list[str]:
 
 
 def _run(argv: Sequence[str]) -> int:
-    chosen = next((word for word in argv if not word.startswith("-")), None)
+    chosen = argv[0] if argv and not argv[0].startswith("-") else None
     parser = build_parser(chosen)
-    args = parser.parse_args(with_negative_values(argv))
+    args, unknown = parser.parse_known_args(with_negative_values(argv))
+    if unknown:
+        what = f"unrecognized arguments: {' '.join(unknown)}"
+        name = f" {args.command}" if args.command else ""
+        raise ExhumeError(what, todo=f"'exhume{name} --help' shows how", exit_code=EXIT_USAGE)
     if args.command is None:
         parser.print_help()
         return EXIT_USAGE

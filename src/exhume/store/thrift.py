@@ -44,10 +44,17 @@ def _struct(out: bytearray, struct: Struct) -> None:
             raise ValueError("fields must come in rising order of their ids, and not far apart")
         step = (number - before) << 4
         before = number
-        if value is True or value is False:
+        # Most are numbers, and a file has thousands.
+        if isinstance(value, bool):
             out.append(step | (_TRUE if value else _FALSE))
+        elif isinstance(value, int):
+            out.append(step | _I32)
+            _number(out, value)
+        elif isinstance(value, Long):
+            out.append(step | _I64)
+            _number(out, value.value)
         else:
-            out.append(step | _kind(value))
+            out.append(step | _KINDS[type(value)])
             _value(out, value)
     out.append(0)
 
@@ -57,15 +64,11 @@ _KINDS: dict[type, int] = {
 }  # fmt: skip
 
 
-def _kind(value: Value) -> int:
-    return _KINDS[type(value)]
-
-
 def _value(out: bytearray, value: Value) -> None:
     if isinstance(value, int):
-        _varint(out, _zigzag(value))
+        _number(out, value)
     elif isinstance(value, Long):
-        _varint(out, _zigzag(value.value))
+        _number(out, value.value)
     elif isinstance(value, Tiny):
         out.append(value.value & 0xFF)
     elif isinstance(value, str):
@@ -75,7 +78,7 @@ def _value(out: bytearray, value: Value) -> None:
     elif isinstance(value, Mapping):
         _struct(out, value)
     else:
-        kind = _kind(value[0]) if value else _STRUCT
+        kind = _KINDS[type(value[0])] if value else _STRUCT
         if len(value) < 15:
             out.append(len(value) << 4 | kind)
         else:
@@ -85,8 +88,8 @@ def _value(out: bytearray, value: Value) -> None:
             _value(out, one)
 
 
-def _zigzag(value: int) -> int:
-    return value << 1 if value >= 0 else (-value << 1) - 1
+def _number(out: bytearray, value: int) -> None:
+    _varint(out, value << 1 if value >= 0 else (-value << 1) - 1)
 
 
 def _varint(out: bytearray, value: int) -> None:
