@@ -266,6 +266,17 @@ def compare(folder: Path, wanted: int, recorded: Path) -> float:
     show("decode", samples, size, best_of(3, lambda: decode(data)), script, "≥ 2,000 k/s")
     ours = best(ROUNDS, lambda: import_(folder, data))
     show("exhume import", samples, size, ours, script, "≥ 10 ×, ≤ 500 MiB")
+    # What others do to come as far: perf's text, and a script that sums up its stacks.
+    collapsed = script.cpu_seconds + best_of(1, lambda: _plain_script.read(text))
+    route = "perf script and a plain parser"
+    show(
+        route,
+        samples,
+        size,
+        collapsed,
+        None,
+        f"exhume import: {collapsed / ours.cpu_seconds:.1f} ×",
+    )
     long = folder / "long.data"
     repeated(recorded, long, 5 * -(-wanted // base))
     many, long_script = decode(long), script_of(long)
