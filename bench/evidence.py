@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from bench._crowds import CROWDS, Crowd, Stage
+from bench._crowds import BUDGET_PERCENT, CROWDS, Crowd, Stage
 from bench._long_close import Closed, close_ten_minutes
 from bench._overhead_plan import MIB, NS, SEGMENT_SECONDS, segment_ending_in
 from bench._overhead_watch import ROLES, Groups, Watch, snapshot
@@ -36,6 +36,7 @@ from exhume.record.report import STATUS_FILE
 
 BUDGET_BYTES = 120 << 20
 MOST_OTHERS_PERCENT = 10.0
+"""Of crowds that rest: what thousands of short lives take, /proc/stat's ticks don't tell."""
 HOUR_SECONDS = 3600
 USER_HZ = os.sysconf("SC_CLK_TCK")
 
@@ -201,8 +202,10 @@ def show(turns: list[Turn]) -> None:
         f"\nwhile it closes ten minutes; its budget is {BUDGET_BYTES / MIB:.0f} MiB."
         "\nA storm may take twice the usual budget of the CPU."
     )
+    budgets = {crowd.name: crowd.budget_percent for crowd in CROWDS}
     for one in turns:
-        if one.others_percent > MOST_OTHERS_PERCENT:
+        rests = budgets[one.crowd] == BUDGET_PERCENT
+        if rests and one.others_percent > MOST_OTHERS_PERCENT:
             print(f"not to be quoted: others took {one.others_percent:.0f} % during {one.crowd!r}")
         for trouble in one.troubles:
             print(f"{one.crowd}: {trouble}")
