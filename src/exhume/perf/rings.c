@@ -67,21 +67,30 @@ static uint64_t lost_by(const uint8_t *record, uint32_t type, uint16_t size) {
     return type == RECORD_LOST_SAMPLES && size >= 16 ? load64(record + 8) : 0;
 }
 
-/* Upper bounds for what waits in these rings, each up to its `head`, which goes to the caller. */
-void xh_rings_count(const xh_ring *rings, uint64_t n, uint64_t *heads, xh_counts *out) {
+/* Take each ring's head, which goes to the caller, and let `seen` have every record up to it. */
+static inline void count_records(const xh_ring *rings, uint64_t n, uint64_t *heads,
+                                 void (*seen)(void *, uint32_t, uint16_t), void *out) {
     uint32_t type;
     uint16_t misc, size;
-    memset(out, 0, sizeof *out);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at = ring_tail(&rings[i]);
         heads[i] = ring_head(&rings[i]);
         if (heads[i] - at > rings[i].size) continue;
-        for (; (size = header(&rings[i], at, heads[i], &type, &misc)); at += size) {
-            if (type != RECORD_SAMPLE) continue;
-            out->samples++;
-            out->words += size / 8 + 2;
-        }
+        for (; (size = header(&rings[i], at, heads[i], &type, &misc)); at += size) seen(out, type, size);
     }
+}
+
+static void count_sample(void *counts, uint32_t type, uint16_t size) {
+    xh_counts *out = counts;
+    if (type != RECORD_SAMPLE) return;
+    out->samples++;
+    out->words += size / 8 + 2;
+}
+
+/* Upper bounds for the samples that wait in these rings. */
+void xh_rings_count(const xh_ring *rings, uint64_t n, uint64_t *heads, xh_counts *out) {
+    memset(out, 0, sizeof *out);
+    count_records(rings, n, heads, count_sample, out);
 }
 
 /* Walk the samples that wait in these rings, in place, and free the room. Of other records only the
@@ -104,23 +113,19 @@ void xh_rings_walk(const xh_ring *rings, uint64_t n, const uint64_t *heads, cons
     }
 }
 
+static void count_told(void *counts, uint32_t type, uint16_t size) {
+    xh_told_counts *out = counts;
+    out->comms += type == RECORD_COMM;
+    out->forks += type == RECORD_FORK;
+    out->exits += type == RECORD_EXIT;
+    out->maps += type == RECORD_MMAP2;
+    out->rest += size;
+}
+
 /* Upper bounds for what the side band in these rings tells. */
 void xh_told_count(const xh_ring *rings, uint64_t n, uint64_t *heads, xh_told_counts *out) {
-    uint32_t type;
-    uint16_t misc, size;
     memset(out, 0, sizeof *out);
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t at = ring_tail(&rings[i]);
-        heads[i] = ring_head(&rings[i]);
-        if (heads[i] - at > rings[i].size) continue;
-        for (; (size = header(&rings[i], at, heads[i], &type, &misc)); at += size) {
-            out->comms += type == RECORD_COMM;
-            out->forks += type == RECORD_FORK;
-            out->exits += type == RECORD_EXIT;
-            out->maps += type == RECORD_MMAP2;
-            out->rest += size;
-        }
-    }
+    count_records(rings, n, heads, count_told, out);
 }
 
 static void told_comm(const uint8_t *record, uint16_t size, uint16_t misc, int64_t time, xh_told *c, uint64_t i) {
