@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,17 +17,15 @@ from exhume.host import SystemClock
 from exhume.perf.attr import Attr, Flag
 from exhume.sampler import sampler as sampler_module
 from exhume.sampler.kernel_clock import KernelClock
-from exhume.sampler.sampler import Drained, Sampler
+from exhume.sampler.sampler import Drained
 from exhume.sampler.syscall import OpenEvent, perf_event_open
 from tests.sampler.kernels import kernel, needs_kernel, older, without_flag, without_pmu
+from tests.sampler.scene import BUSY_CORE, CORES, open_fds, sampling
 
 pytestmark = needs_kernel
 
-HZ = 400
-CORES = sorted(os.sched_getaffinity(0))
-BUSY_CORE = CORES[-1]
 MS = 1_000_000
-SPIN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
+SPIN = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
 
 
 @contextmanager
@@ -46,18 +44,6 @@ def spinning(core: int) -> Iterator[int]:
 def spinner() -> Iterator[int]:
     with spinning(BUSY_CORE) as pid:
         yield pid
-
-
-@contextmanager
-def sampling(
-    cores: Sequence[int] = CORES, hz: float = HZ, open_event: OpenEvent = perf_event_open
-) -> Iterator[Sampler]:
-    sampler = Sampler(hz, CORES[0], open_event)
-    try:
-        assert sampler.watch(cores) == ()
-        yield sampler
-    finally:
-        sampler.close()
 
 
 def now() -> int:
@@ -241,80 +227,6 @@ def test_a_ring_that_overflows_says_how_much_was_lost_and_on_which_core(
     assert [drained.lost_sideband for drained in drains] == [{}, {}]
 
 
-def run_programs(count: int) -> set[int]:
-    """On the busy core, one after the other; their pids."""
-    pids = set()
-    for _ in range(count):
-        child = subprocess.Popen(
-            ["/bin/true"], preexec_fn=lambda: os.sched_setaffinity(0, {BUSY_CORE})
-        )
-        pids.add(child.pid)
-        child.wait()
-    return pids
-
-
-def test_a_side_band_that_overflowed_gets_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampler_module, "SIDEBAND_BYTES", 8192)
-    before = open_fds()
-    with sampling([BUSY_CORE]) as sampler:
-        watched = open_fds()
-        for _ in range(8):
-            run_programs(30)
-            sampler.drain()
-            run_programs(1)  # the kernel tells of a loss with the next record that it writes
-            if not sampler.drain().lost_sideband:
-                break
-        else:
-            raise AssertionError("it overflows for ever")
-        run_programs(2)
-        sampler.drain()  # and the last of the old rings is gone
-        ran = run_programs(30)
-        drained = sampler.drain()
-        assert drained.lost_sideband == {}
-        assert ran <= set(drained.exits.pid.tolist())
-        assert ran <= set(drained.mappings.pid.tolist())
-        assert open_fds() == watched
-    assert open_fds() == before
-
-
-@pytest.mark.parametrize("limit", ["LARGEST_SIDEBAND_BYTES", "MOST_SIDEBAND_BYTES"])
-def test_a_side_band_has_no_more_room_than_it_may(
-    limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sampler_module, "SIDEBAND_BYTES", 4096)
-    monkeypatch.setattr(sampler_module, limit, 8192)
-    with sampling([BUSY_CORE]) as sampler:
-        lost = []
-        for _ in range(4):
-            run_programs(60)
-            sampler.drain()
-            run_programs(1)
-            lost.append(sampler.drain().lost_sideband.get(BUSY_CORE, 0))
-        assert lost[-1] > 0
-        size = sampler._sideband[BUSY_CORE].data_bytes
-    assert size == 8192
-
-
-def test_where_a_larger_side_band_is_refused_the_old_one_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def open_event(attr: Attr, pid: int, cpu: int) -> int:
-        if trouble and attr.flags & Flag.COMM:
-            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        return perf_event_open(attr, pid, cpu)
-
-    trouble = False
-    monkeypatch.setattr(sampler_module, "SIDEBAND_BYTES", 4096)
-    with sampling([BUSY_CORE], open_event=open_event) as sampler:
-        trouble = True
-        run_programs(60)
-        sampler.drain()
-        run_programs(1)
-        assert sampler.drain().lost_sideband[BUSY_CORE] > 0
-        ran = run_programs(1)
-        assert ran <= set(sampler.drain().exits.pid.tolist())
-
-
 def test_stack_ids_go_on_from_drain_to_drain_until_they_are_forgotten(spinner: int) -> None:
     with sampling([BUSY_CORE]) as sampler:
         time.sleep(0.1)
@@ -330,10 +242,6 @@ def test_stack_ids_go_on_from_drain_to_drain_until_they_are_forgotten(spinner: i
 
 
 # --- cores come and go -------------------------------------------------------------------------
-
-
-def open_fds() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def test_what_a_core_wrote_before_it_went_is_still_read(spinner: int) -> None:
