@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from exhume.cli.main import main
 from exhume.cli.up import welcome
+from exhume.errors import EXIT_PERMISSION
+from exhume.record import lock
 
 BIN = Path(sys.executable).parent
 
@@ -37,3 +40,16 @@ def test_where_exhume_is_not_found_it_says_how_to_find_it(
 def test_where_it_is_found_there_is_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{BIN}:/usr/bin:/bin")
     assert all(line.startswith("  exhume ") for line in commands(welcome("/x", False, 7471)))
+
+
+def test_beside_another_recorder_it_does_not_say_that_it_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = lock.acquire(tmp_path)
+    try:
+        assert main(["up", "--data", str(tmp_path), "--port", "0"]) == EXIT_PERMISSION
+    finally:
+        os.close(held)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"another recorder (pid {os.getpid()}) writes to {tmp_path}" in shown.err

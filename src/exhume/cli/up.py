@@ -33,11 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from exhume.record.lock import refuse_second
     from exhume.record.supervise import Child, supervise
 
     record.settings(args)  # a wrong option should fail here, not in the child
     serve.labels(args)
     data = common.data_dir(args)
+    refuse_second(data)  # before we say that all is well
     children = [Child("recorder", _recorder(args))]
     if args.port:
         children.append(Child("server", _server(args), is_vital=False))

@@ -31,13 +31,9 @@ def acquire(data: Path) -> int:
             exit_code=EXIT_PERMISSION,
         ) from error
     if not _lock(fd):
-        owner = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+        owner = _owner(fd)
         os.close(fd)
-        raise ExhumeError(
-            f"another recorder (pid {owner or 'unknown'}) writes to {data}",
-            todo="look at it with `exhume status`, stop it, or give --data another directory",
-            exit_code=EXIT_PERMISSION,
-        )
+        raise _taken(data, owner)
     with suppress(OSError):  # on a full disk the lock holds without saying whose it is
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
@@ -68,7 +64,28 @@ def holder(data: Path) -> int | None:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return None
     except BlockingIOError:
-        text = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
-        return int(text) if text.isdigit() else 0
+        return _owner(fd)
     finally:
         os.close(fd)
+
+
+def refuse_second(data: Path) -> None:
+    """For who has something to say before the recorder itself would find out."""
+    with suppress(OSError):
+        owner = holder(data)
+        if owner is not None:
+            raise _taken(data, owner)
+
+
+def _owner(fd: int) -> int:
+    """0: not known."""
+    text = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+    return int(text) if text.isdigit() else 0
+
+
+def _taken(data: Path, owner: int) -> ExhumeError:
+    return ExhumeError(
+        f"another recorder (pid {owner or 'unknown'}) writes to {data}",
+        todo="look at it with `exhume status`, stop it, or give --data another directory",
+        exit_code=EXIT_PERMISSION,
+    )
