@@ -48,14 +48,26 @@ def test_where_no_event_can_be_had_pairs_go_without_the_kernel_logs_clock() -> N
 
 
 def test_the_quickest_of_a_few_tries_counts() -> None:
-    clock = ScriptedClock(0, 90 * MS, 100 * MS, 101 * MS, 200 * MS, 280 * MS, 300, 400, 500, 600)
+    slow = (0, 5, 90 * MS), (100 * MS, 100 * MS + 5, 101 * MS), (200 * MS, 200 * MS, 280 * MS)
+    clock = ScriptedClock(*(at for reading in slow for at in reading), 300, 400, 500)
     pair = KernelClock(clock, kernel(always(errno.EACCES))).pair()
     assert pair.monotonic_ns == 350
 
 
 def test_no_more_tries_are_made_than_it_takes() -> None:
-    clock = ScriptedClock(0, 40_000)
-    assert KernelClock(clock, kernel(always(errno.EACCES))).pair().monotonic_ns == 20_000
+    clock = ScriptedClock(0, 20, 40_000)
+    assert KernelClock(clock, kernel(always(errno.EACCES))).pair().monotonic_ns == 10
+
+
+def test_how_long_the_kernels_clock_takes_does_not_move_wall_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kernel's is read by a detour of a tenth of a millisecond, or more on a busy machine."""
+    clock = KernelClock(ScriptedClock(0, 20, 40_020), kernel(always(errno.EACCES)))
+    monkeypatch.setattr(KernelClock, "_kernel_ns", lambda _: 7_000_000 + 20_020)
+    pair = clock.pair()
+    assert (pair.monotonic_ns, pair.wall_ns) == (10, 1_020)
+    assert pair.kernel_log_ns == 7_000_000 + 10
 
 
 def test_an_event_that_cannot_be_mapped_is_closed() -> None:

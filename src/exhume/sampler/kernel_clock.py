@@ -59,9 +59,13 @@ class KernelClock:
     def _pair_once(self) -> tuple[ClockPair, int]:
         before = self._clock.monotonic_ns()
         wall = self._clock.wall_ns()
+        between = self._clock.monotonic_ns()
         kernel = self._kernel_ns()
         after = self._clock.monotonic_ns()
-        return ClockPair((before + after) // 2, wall, kernel), after - before
+        at = (before + between) // 2
+        if kernel is not None:  # read later, and slowly: moved to where wall time was read
+            kernel -= (between + after) // 2 - at
+        return ClockPair(at, wall, kernel), after - before
 
     def _kernel_ns(self) -> int | None:
         if self._ring is None:
