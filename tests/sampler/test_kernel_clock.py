@@ -10,12 +10,9 @@ import pytest
 from exhume.host import SystemClock
 from exhume.sampler.kernel_clock import KernelClock
 from tests.sampler.kernels import always, kernel, needs_kernel, nothing
+from tests.sampler.scene import open_fds
 
 MS = 1_000_000
-
-
-def open_fds() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 class ScriptedClock:
