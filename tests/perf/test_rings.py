@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import exhume.perf.native as native_module
@@ -223,6 +223,8 @@ def forks_of(rows: Sequence[tuple[int, int, int, int]]) -> Forks:
     return Forks(time, *narrow)
 
 
+@example([(5, 1, 5), (5, 1, 5)], [(5, 5, UNTIL - 1)], [], [5])  # its number was given again
+@example([(5, 1, 5)], [(5, 5, UNTIL - 1)], [], [4, 5])
 @given(FORKS, EXITS, st.lists(FEW_PIDS, max_size=6), st.lists(FEW_PIDS, max_size=30))
 @settings(deadline=None)
 def test_mappings_go_only_with_who_came_and_went_unseen(
@@ -235,7 +237,9 @@ def test_mappings_go_only_with_who_came_and_went_unseen(
     gone = {pid for pid, tid, time in exits if pid == tid and time < UNTIL}
     copied = {parent for pid, parent, tid in forks if pid == tid}
     has_threads = {pid for pid, _, tid in forks if pid != tid}
-    unseen = (born & gone) - copied - has_threads - set(sampled)
+    starts = [pid for pid, _, tid in forks if pid == tid]
+    twice = {pid for pid in born if starts.count(pid) > 1}
+    unseen = (born & gone) - copied - has_threads - twice - set(sampled)
     number = np.arange(len(mapped), dtype=np.uint64)
     mappings = Mappings(
         number.view(np.int64), np.array(mapped, np.int32), number, number, number, number

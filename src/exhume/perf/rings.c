@@ -232,7 +232,9 @@ uint64_t xh_needed_maps(const xh_told *c, const xh_told_counts *n, int64_t until
                         uint64_t samples, const xh_processes *all, int64_t *rows) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < n->forks; i++) {
-        if (c->fork_pid[i] == c->fork_tid[i]) *process(all, c->fork_pid[i]) |= BORN;
+        if (c->fork_pid[i] != c->fork_tid[i]) continue;
+        uint8_t *state = process(all, c->fork_pid[i]);
+        *state |= *state ? WANTED : BORN; /* a number given twice: which of them is gone? */
     }
     for (uint64_t i = 0; i < n->exits; i++) {
         uint8_t *state = process(all, c->exit_pid[i]);
