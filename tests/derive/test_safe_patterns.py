@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from exhume.derive import signatures
@@ -78,6 +78,8 @@ def test_an_accepted_pattern_is_quick_on_the_worst_lines(pattern: str, unit: str
 
 
 @given(st.text(max_size=60))
+@example("[[")
+@example("[[a]")
 def test_any_text_is_a_pattern_or_has_a_problem(pattern: str) -> None:
     if problem_of(pattern) is None:
         re.compile(pattern)

@@ -11,6 +11,7 @@ ends at most where the text that follows it occurs.
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -57,10 +58,13 @@ def problem_of(pattern: str) -> str | None:
     if len(pattern) > MAX_PATTERN:
         return f"it has over {MAX_PATTERN} characters"
     try:
-        re.compile(pattern)
+        with warnings.catch_warnings():
+            # `[[`, say: a later Python will take it for something else.
+            warnings.simplefilter("error", FutureWarning)
+            re.compile(pattern)
         # The parser of `re` itself: private, but the only one that agrees with it.
         tree = import_module("re._parser").parse(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+    except (re.error, RecursionError, OverflowError, FutureWarning) as error:
         return f"it is no regular expression: {error}"
     try:
         steps = _steps(_flat(list(tree), bool(tree.state.flags & re.IGNORECASE)))
