@@ -167,6 +167,7 @@ $(RUN_STAMP): requirements.lock pyproject.toml apt-packages.txt $(NATIVE)
 	@echo "setup: installing what exhume runs with"
 	@$(PIP) install --require-hashes --only-binary :all: -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src/exhume # pip does not for --editable, and Python may be told not to
 	@touch $@
 
 $(DEV_STAMP): requirements-dev.lock $(READERS)/package-lock.json $(RUN_STAMP)

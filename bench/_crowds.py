@@ -7,9 +7,10 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from bench._overhead_watch import Groups
 from exhume.host import Host
@@ -28,8 +29,7 @@ STORM_BUDGET_PERCENT = 2 * BUDGET_PERCENT
 LEAST_OF_PLANNED = 0.95
 
 
-@dataclass
-class Stage:
+class Stage(Struct):
     """Where a crowd is made."""
 
     folder: Path
@@ -115,8 +115,7 @@ def threads(stage: Stage) -> Iterator[None]:
         stage.troubles.append(f"not to be quoted: this machine gave only {made} threads")
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(Struct, frozen=True):
     name: str
     make: Callable[[Stage], AbstractContextManager[None]]
     budget_percent: float = BUDGET_PERCENT

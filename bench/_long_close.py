@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bench._overhead_plan import NS, SEGMENT_SECONDS
 from bench._overhead_watch import POLL_SECONDS, Groups, peak_rss_bytes
@@ -13,8 +14,7 @@ from bench.workloads import lengthen
 from exhume.store import meta
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """What the closer did, and what it left."""
 
     recorded_seconds: float

@@ -6,10 +6,10 @@ Shared by bench.page and the script that makes the pictures.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from bench.synthetic import SECOND, START_NS, Burst, Node, make_node, make_segment
 from exhume.model.event import Event

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from bench._long_close import Closed
 from bench._overhead_plan import (
@@ -24,8 +25,7 @@ MOST_OTHERS_PERCENT = 10.0
 """Of one core, by others than recorder and load: above it the figures are not to be quoted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """All that a figure may be made of: one turn, and what to compare it with."""
 
     turn: Turn
@@ -65,8 +65,7 @@ class Case:
         return sum(self.turn.plain_percent.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     what: str
     unit: str
     figure: Callable[[Case], float | None]
@@ -139,8 +138,7 @@ ROWS: tuple[Row, ...] = (
 # fmt: on
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     what: str
     unit: str
     budget: str

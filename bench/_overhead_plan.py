@@ -6,8 +6,9 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 HZ = 97.0
 MANY_SAMPLES_PER_SECOND = 9_300
@@ -18,8 +19,7 @@ MIB = 1 << 20
 NS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     rounds: int
     start_up_seconds: float
     steady_seconds: float
@@ -39,8 +39,7 @@ FULL = Plan(3, 5, 15, 15, 9, 0.8, 2, has_long_close=True)
 QUICK = Plan(1, 3, 10, 5, 7, 0.4, 1, has_long_close=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
+class Contender(Struct, frozen=True):
     name: str
     command: Callable[[Path, Plan], list[str]] | None
     """Writes into that directory; None for no recorder at all."""

@@ -9,9 +9,11 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from bench._long_close import Closed, close_ten_minutes, segments
 from bench._overhead_plan import NS, Contender, Plan
@@ -37,8 +39,7 @@ KINDS: tuple[Kind, ...] = ("cpu", "syscalls")
 USER_HZ = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     steady_bytes: int
     """RSS of the main process, median of the steady window."""
     peak_bytes: dict[Role, int]
@@ -49,8 +50,7 @@ class Memory:
     ring_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One contender, one round. CPU in percent of one core, unless it says seconds."""
 
     contender: str
@@ -73,8 +73,7 @@ class Turn:
     timed: dict[Kind, list[Timed]]
 
 
-@dataclass
-class Bench:
+class Bench(Struct):
     plan: Plan
     cores: int
     groups: Groups
@@ -169,7 +168,7 @@ class Bench:
         self.started.clear()
 
     def _load(self, pace: Pace, seconds: float) -> subprocess.Popen[bytes]:
-        text = json.dumps(asdict(pace))
+        text = json.dumps(to_builtins(pace))
         words = ["mixed", "--seconds", f"{seconds:g}", "--pace", text]
         return self._start([sys.executable, "-m", "bench.workloads", *words], "load", None)
 

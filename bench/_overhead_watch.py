@@ -9,9 +9,10 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from bench.workloads import die_with_parent
 
@@ -97,8 +98,7 @@ class Groups:
         return int(dict(line.split() for line in lines)["usage_usec"]) * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Instant:
+class Instant(Struct, frozen=True):
     """Memory of a recorder's processes at one moment."""
 
     time: float
@@ -205,8 +205,7 @@ def _ring_bytes(pid: int) -> int:
     return total
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """Everything that is counted, at one moment."""
 
     time: float

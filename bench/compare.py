@@ -20,8 +20,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
 
 from bench import machine
 from exhume.fleet import table
@@ -41,8 +42,7 @@ DOC = Path(__file__).parent.parent / "docs" / "compare.md"
 _BEGIN, _END = "<!-- bench.compare begins -->\n", "<!-- bench.compare ends -->\n"
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Fleets of one size and one cause."""
 
     nodes: int
@@ -68,8 +68,7 @@ class Tally:
         return min(self.first, self.above_zone) >= GOAL_FIRST * self.runs
 
 
-@dataclass(frozen=True, slots=True)
-class Large:
+class Large(Struct, frozen=True):
     """One large fleet, read from a file and compared."""
 
     nodes: int
@@ -231,7 +230,7 @@ def measure(chosen: argparse.Namespace) -> tuple[list[Large], list[Tally]]:
 def _append(path: Path | None, kind: str, rows: Sequence[Large] | Sequence[Tally]) -> None:
     if path is not None:
         with path.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps({kind: asdict(row)}) + "\n" for row in rows)
+            file.writelines(json.dumps({kind: to_builtins(row)}) + "\n" for row in rows)
 
 
 def read(paths: Sequence[Path]) -> tuple[list[Large], list[Tally]]:

@@ -19,11 +19,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from math import sqrt
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from bench.machine import describe
 from exhume.errors import ExhumeError
@@ -38,8 +39,7 @@ _NO_FAULT = ("failed", "harmless")
 _GRADES = ("high", "medium", "low", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """What is told of a run."""
 
     fault: str
@@ -100,7 +100,7 @@ def _runs(args: argparse.Namespace, path: Path) -> Iterator[Row]:
     for number, (fault, healthy) in enumerate(plan):
         row = _one(fault, healthy, first + number, args.keep_misses)
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(row)) + "\n")
+            file.write(json.dumps(to_builtins(row)) + "\n")
         twin = " twin" if healthy else ""
         where = f"{number + 1}/{len(plan)} {fault}{twin}, seed {row.seed}"
         print(f"{where}: {row.mark}; {row.said}", flush=True)

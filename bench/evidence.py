@@ -22,9 +22,11 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from bench._crowds import BUDGET_PERCENT, CROWDS, Crowd, Stage
 from bench._long_close import Closed, close_ten_minutes
@@ -41,8 +43,7 @@ HOUR_SECONDS = 3600
 USER_HZ = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     rounds: int
     start_up_seconds: float
     rotation_seconds: float
@@ -61,8 +62,7 @@ ENDS_AFTER_SECONDS = 4.0
 """From the start of the window to the end of the segment in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """CPU of all the recorder's processes together, in percent of one core or in seconds."""
 
     crowd: str
@@ -239,7 +239,7 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if args.json:
-        print(json.dumps({"machine": describe(), "turns": [asdict(one) for one in turns]}))
+        print(json.dumps({"machine": describe(), "turns": [to_builtins(one) for one in turns]}))
     else:
         print(describe())
         show(turns)

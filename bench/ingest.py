@@ -26,10 +26,10 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from bench import _plain_script
 from bench._captures import repeated
@@ -79,8 +79,7 @@ int main(int count, char **words) {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     cpu_seconds: float
     wall_seconds: float
     peak_mib: float

@@ -21,8 +21,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from bench._long_close import Closed
 from bench._overhead_figures import figures, notes, table
@@ -94,10 +95,10 @@ def main() -> int:
     said = notes(plan, turns)
     if args.json:
         document = {
-            "bench": "overhead", "machine": machine, "plan": asdict(plan), "notes": said,
-            "figures": [asdict(figure) for figure in found],
-            "turns": [[asdict(turn) for turn in round_] for round_ in turns],
-            "ten_minutes": {name: asdict(closed) for name, closed in long.items()},
+            "bench": "overhead", "machine": machine, "plan": to_builtins(plan), "notes": said,
+            "figures": [to_builtins(figure) for figure in found],
+            "turns": [[to_builtins(turn) for turn in round_] for round_ in turns],
+            "ten_minutes": {name: to_builtins(closed) for name, closed in long.items()},
         }  # fmt: skip
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:

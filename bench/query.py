@@ -14,10 +14,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bench import _naive as naive
 from bench.machine import describe
@@ -37,8 +39,7 @@ RUNS = 7
 Ask = Callable[[Recording], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     name: str
     ask: Ask
     target_ms: float | None = None
@@ -171,8 +172,7 @@ def _afresh(ask: Ask, root: Path) -> object:
     return ask(Recording.open(root))
 
 
-@dataclass(frozen=True, slots=True)
-class Took:
+class Took(Struct, frozen=True):
     """Milliseconds. On a machine that others use CPU time says more than wall time."""
 
     best: float

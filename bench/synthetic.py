@@ -6,9 +6,9 @@ thread for a while, a stack is often seen twice in a row, sampling has a period 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bench.synthetic_stacks import HOT_PROCESS, Forest, grow
 from exhume.model.arrays import F64, I32, I64, Bool
@@ -28,8 +28,7 @@ START_NS = 86_400 * SECOND
 RUN_SAMPLES = 18  # how long a core stays with one thread, on average
 
 
-@dataclass(frozen=True, slots=True)
-class Burst:
+class Burst(Struct, frozen=True):
     """One core at 100 % system in the hot process."""
 
     core: int
@@ -37,8 +36,7 @@ class Burst:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """What stays the same from segment to segment: programs, their stacks, their threads."""
 
     cores: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I32
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
@@ -53,8 +52,7 @@ _WORDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Forest:
+class Forest(Struct, frozen=True):
     processes: tuple[str, ...]
     instances: tuple[int, ...]
     tree: StackTree

@@ -23,9 +23,10 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
+
+from msgspec import Struct, to_builtins
 
 Kind = Literal["cpu", "syscalls"]
 
@@ -104,8 +105,7 @@ def system_calls(units: int) -> None:
 WORK: dict[Kind, Callable[[int], None]] = {"cpu": compute, "syscalls": system_calls}
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """Found once and then kept: every contender gets the same work."""
 
     compute_units_per_second: float
@@ -143,8 +143,7 @@ def pace_for(compute_unit_seconds: float, syscall_unit_seconds: float, cores: in
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """What one worker got done of what it was to do."""
 
     kind: str
@@ -202,7 +201,7 @@ def _forked(work: Callable[[], Done]) -> tuple[int, int]:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             die_with_parent()
-            os.write(write_end, json.dumps(asdict(work())).encode())
+            os.write(write_end, json.dumps(to_builtins(work())).encode())
             status = 0
         finally:
             os._exit(status)
@@ -218,8 +217,7 @@ def _result(running: dict[int, int], pid: int) -> bytes:
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(Struct, frozen=True):
     wall_seconds: float
     cpu_seconds: float
 
@@ -297,9 +295,11 @@ def main() -> int:
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, _end)
     if args.command == "mixed":
-        print(json.dumps([asdict(d) for d in mixed(Pace(**json.loads(args.pace)), args.seconds)]))
+        print(
+            json.dumps([to_builtins(d) for d in mixed(Pace(**json.loads(args.pace)), args.seconds)])
+        )
     elif args.command == "fixed":
-        print(json.dumps(asdict(fixed(args.kind, args.units, args.core))))
+        print(json.dumps(to_builtins(fixed(args.kind, args.units, args.core))))
     else:
         print("no bench of its own: bench.overhead runs it")
     return 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.host import Host
 from exhume.sources import cgroups
@@ -45,8 +46,7 @@ def is_v2() -> bool:
     return (BASE / "cgroup.procs").exists()
 
 
-@dataclass(frozen=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """One of the same name in each hierarchy."""
 
     name: str

@@ -9,8 +9,9 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from lab.cgroups import BASE
 from lab.ledger import remove_group
@@ -29,8 +30,7 @@ def why_not() -> str:
     return "needs a Docker engine and a static busybox (Debian docker.io, busybox-static)"
 
 
-@dataclass(frozen=True)
-class Engine:
+class Engine(Struct, frozen=True):
     socket: Path
     image: str
 
@@ -93,8 +93,7 @@ def _import(engine: Engine, folder: Path) -> bool:
     return engine.docker("import", archive, engine.image).returncode == 0
 
 
-@dataclass
-class Agent:
+class Agent(Struct):
     """What is run again and again, by its own count."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Mark = Literal[
     "first", "first only", "top three", "wrong", "missed", "harmless", "silent", "alarm", "accused"
@@ -16,8 +17,7 @@ _TOP = 3
 _NAMES = ("unit", "container", "pod", "cgroup", "comm", "exe")
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     kind: str
     culprits: tuple[str, ...]
     """Any of the names by which it may be called."""
@@ -26,16 +26,14 @@ class Cause:
     core: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """Nothing in it: nobody is harmed, and nobody may be accused."""
 
     causes: tuple[Cause, ...] = ()
     """The worst first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Struct, frozen=True):
     mark: Mark
     confidence: str | None
     said: str

@@ -8,10 +8,10 @@ about (zombies, load) separates too, and must not be taken for the cause.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.fleet.cohort import UNKNOWN, CaseFacts, Column, Fleet
 from exhume.model.arrays import I32, Bool
@@ -34,8 +34,7 @@ QUIET_BELOW = 30
 """Of so few nodes somebody has looked at each: the illness is where its cause is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     nodes: int
     cause: Cause
     seed: int = 0
@@ -50,8 +49,7 @@ class Settings:
     unread_fields: float = 0.002
 
 
-@dataclass(frozen=True, slots=True)
-class Simulated:
+class Simulated(Struct, frozen=True):
     fleet: Fleet
     ill: Bool
     cause_key: str
@@ -62,8 +60,7 @@ def simulate(settings: Settings) -> Simulated:
     return _Maker(settings, np.random.default_rng(settings.seed)).make()
 
 
-@dataclass(slots=True)
-class _Maker:
+class _Maker(Struct):
     settings: Settings
     random: np.random.Generator
     columns: list[Column] = field(default_factory=list)

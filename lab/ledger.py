@@ -14,9 +14,10 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 FOLDER = Path("/run/exhume-lab")
 _ORDER = ("process", "cgroup", "namespace", "mount", "folder")
@@ -24,8 +25,7 @@ _ORDER = ("process", "cgroup", "namespace", "mount", "folder")
 _PATIENCE_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     what: str
     """One of `_ORDER`."""
     name: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from lab.stage import Stage
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     sender: str
     receiver: str
     """Names of namespaces."""

@@ -10,10 +10,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from exhume.errors import EXIT_PERMISSION, ExhumeError
 from lab.dice import Dice
@@ -27,8 +28,7 @@ CONSENT = "--yes-break-this-machine"
 RECORDING, RUN_FILE = "recording", "run.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     fault: str
     healthy: bool
     """Its twin, which looks alike and harms nobody."""
@@ -102,4 +102,4 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def keep(run: Run, path: Path) -> None:
-    path.write_text(json.dumps(asdict(run), indent=1) + "\n")
+    path.write_text(json.dumps(to_builtins(run), indent=1) + "\n")

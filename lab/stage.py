@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from exhume.errors import ExhumeError
 from exhume.store.headlog import FrameKind, HeadFile
 from exhume.store.heads import head_files
@@ -31,8 +33,7 @@ _PR_SET_PDEATHSIG = 1
 _ROOT = Path(__file__).parent.parent
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     name: str
     process: subprocess.Popen[bytes]
 

@@ -9,8 +9,9 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from lab.cgroups import Groups, is_v2, own_groups
 
@@ -36,8 +37,7 @@ def why_not() -> str:
     return "needs systemd-nspawn and dbus (Debian systemd-container, dbus)"
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True):
     unit: str
     run: Path
     """Its /run, as the host sees it."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 PACKAGE = Path(__file__).parent.parent / "src" / "exhume"
 
@@ -48,8 +48,7 @@ KNOWS_KERNEL_PATHS = ("host", "sampler")
 KNOWS_PARQUET = ("store", "fleet")
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     file: Path
     unit: str  # the layer it belongs to: "store" for store/head.py and for a plain store.py
     package: tuple[str, ...]  # what a relative import starts from

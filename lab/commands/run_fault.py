@@ -19,8 +19,9 @@ import secrets
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from exhume.cli.safe import printable
 from exhume.errors import EXIT_USAGE, ExhumeError
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         if args.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
     if args.json:
-        print(json.dumps(asdict(done), indent=2))
+        print(json.dumps(to_builtins(done), indent=2))
     else:
         show(done)
         if args.keep is not None:

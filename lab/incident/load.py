@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from lab.incident.plan import Incident
@@ -14,8 +13,7 @@ Jiffies = NDArray[np.int16]
 """Of a hundred, by second and core."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """From `first_s` on. What is left of a hundred is idle."""
 
     first_s: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from msgspec import to_builtins
 
 from lab.incident import copies, job, kernel_log, mpstat, perf_pieces
 from lab.incident.plan import Incident
@@ -33,7 +34,7 @@ def make(folder: Path, incident: Incident, say: Callable[[str], None] = lambda _
 def truth(incident: Incident, samples: int) -> dict[str, Any]:
     bursts = [
         {
-            **asdict(burst),
+            **to_builtins(burst),
             "start_epoch_s": incident.epoch_s(burst.start_s),
             "end_epoch_s": incident.epoch_s(burst.end_s),
             "reset_epoch_s": None if burst.reset_s is None else incident.epoch_s(burst.reset_s),

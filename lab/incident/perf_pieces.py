@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from lab.incident import words
@@ -25,8 +25,7 @@ _IDLE, _USER, _SYSTEM, _SOFTIRQ, _HELD, _AFTER = range(6)
 _THIN, _QUIET = 20, 1000
 
 
-@dataclass(frozen=True, slots=True)
-class PieceOfTime:
+class PieceOfTime(Struct, frozen=True):
     start_s: float
     """Of the night; what its name says."""
     hz: float

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from lab.dice import Dice
 
@@ -23,8 +24,7 @@ _BURSTS_AN_HOUR = 3.0
 _RESETS_OF_BURSTS = 1 / 12
 
 
-@dataclass(frozen=True, slots=True)
-class Burst:
+class Burst(Struct, frozen=True):
     """The payer is held in the kernel, on one core."""
 
     start_s: float
@@ -42,8 +42,7 @@ class Burst:
         return self.start_s + self.seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Incident:
+class Incident(Struct, frozen=True):
     seed: int
     seconds: int
     cores: int

@@ -10,9 +10,10 @@ import errno
 import os
 import socket
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 # What the kernel answers when it does not offer a file, as opposed to the file being broken.
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.EOPNOTSUPP, errno.ESRCH}
@@ -27,7 +28,9 @@ class Clock(Protocol):
     def sleep_until(self, monotonic_ns: int) -> None: ...
 
 
-class SystemClock:
+class SystemClock(Struct, frozen=True):
+    """One is like the other, also in another process."""
+
     def monotonic_ns(self) -> int:
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
@@ -43,8 +46,7 @@ class SystemClock:
             time.sleep(wait / 1e9)
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """A machine, or a directory that looks like one."""
 
     proc: Path = Path("/proc")

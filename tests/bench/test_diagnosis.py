@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from bench.diagnosis import Row, main, read, table, wilson
 
@@ -43,7 +43,7 @@ def test_the_interval_of_a_share_does_not_collapse_at_its_ends() -> None:
 
 def test_runs_of_a_file_are_told_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "runs.jsonl"
-    file.write_text("".join(json.dumps(asdict(one)) + "\n" for one in [row("first")] * 2))
+    file.write_text("".join(json.dumps(to_builtins(one)) + "\n" for one in [row("first")] * 2))
     assert read(file) == [row("first")] * 2
     assert main(["--from", str(file)]) == 0
     assert "| zombies | 2 | 2 | 2 | 2 of 2 |" in capsys.readouterr().out

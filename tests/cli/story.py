@@ -4,10 +4,10 @@ that is full for six seconds, a network reset, and a job that dies of it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from exhume.model.event import Event
 from exhume.model.segment import Origin, SegmentData

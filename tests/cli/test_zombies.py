@@ -56,7 +56,7 @@ def test_the_screen_says_it_aloud(ask: Ask) -> None:
 
 
 def test_a_reboot_within_the_window_is_said_and_splits_the_growth(tmp_path: Path) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     first, second = segments({})
     write_segment(tmp_path, first)
@@ -92,7 +92,7 @@ def test_births_that_came_too_fast_are_told() -> None:
 
 
 def test_no_births_by_name_are_told(tmp_path: Path) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     first, _ = segments({})
     blocks = tuple(block for block in first.blocks if block.field not in

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from exhume.derive.leaks import container_ids, with_core_time, with_leaks
 from exhume.model.lifecycles import Lifecycle, ProcessTime

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from exhume.derive.queues import core_of_thread, crowds, is_network, queues_on
 from exhume.model.evidence import IrqLine

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from exhume.diagnose.scene import Scene, Stall
 from exhume.model.answers import EventAnswer, SeriesAnswer

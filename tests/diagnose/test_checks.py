@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from exhume.diagnose.checks import kernel_risks, merged, poor_success, risks_now
 from exhume.model.case import Risk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from exhume.diagnose.followed import following, harm_before
 from exhume.diagnose.judge import case_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from exhume.diagnose.judge import case_of
 from exhume.diagnose.together import Told, together, unexplained

@@ -9,11 +9,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from exhume.model.window import Window
 from exhume.sampler.sampler import Sampler
@@ -36,8 +36,7 @@ LEAK_SECONDS = 69.0
 SEGMENT = "15s"
 
 
-@dataclass
-class Story:
+class Story(Struct):
     """What really happened, each by the word of whoever did it. Times are epoch seconds."""
 
     trusting: Node

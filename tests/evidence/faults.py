@@ -9,9 +9,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from exhume.host import Host
 from exhume.record.head import Head
@@ -243,8 +244,7 @@ def answer_systemd(connection: socket.socket) -> None:
         connection.sendall(answer.serialise(serial))
 
 
-@dataclass
-class Patient:
+class Patient(Struct):
     """One recorder, with a note each second of how its sources are."""
 
     source: str

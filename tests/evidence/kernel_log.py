@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.host import Host
 from exhume.model.window import Window
@@ -20,8 +21,7 @@ TEXT = (
 KMSG = Path("/dev/kmsg")
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     text: str
     queue: int
     written: float

@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from lab.cgroups import own_groups
 from lab.dice import random_name
@@ -18,8 +19,7 @@ PAGE = 4096
 LEAKER = Path(__file__).with_name("leaker.py")
 
 
-@dataclass
-class Leak:
+class Leak(Struct):
     """Zombies below a cgroup of a random name, pinned by files on a tmpfs of their own."""
 
     parent: str
@@ -63,8 +63,7 @@ def leaking(folder: Path, count: int, burst: int, pause_seconds: float) -> Itera
         subprocess.run(["umount", "--lazy", str(tmpfs)], check=True)
 
 
-@dataclass(frozen=True)
-class Killed:
+class Killed(Struct, frozen=True):
     comm: str
     pid: int
     cgroup: str

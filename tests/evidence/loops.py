@@ -6,8 +6,9 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from lab.dice import random_name
 
@@ -48,8 +49,7 @@ def compile_program(folder: Path, name: str) -> Path:
     return program
 
 
-@dataclass
-class Loop:
+class Loop(Struct):
     """What happened, by the loop's own word."""
 
     name: str

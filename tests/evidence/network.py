@@ -8,7 +8,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from lab.dice import random_name
 
@@ -42,8 +43,7 @@ print(json.dumps([wall, ended]))
 """
 
 
-@dataclass(frozen=True)
-class Traffic:
+class Traffic(Struct, frozen=True):
     core: int
     """Where it was sent: a veth hands over to the receive softirq of the same core."""
     packets: int

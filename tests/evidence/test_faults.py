@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import pytest
+from msgspec import Struct, field
 
 from exhume.record import sources
 from exhume.record.lanes import Source
@@ -39,8 +39,7 @@ SHARED = {"interrupts": ("affinity",)}
 """Sources that read the same file."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """A source, the file it lives on, a field that it fills, and how it is when that falls ill."""
 
     source: str
@@ -86,8 +85,7 @@ CASES = (
 )
 
 
-@dataclass
-class Ward:
+class Ward(Struct):
     patients: dict[str, Patient]
     began: dict[str, float] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)

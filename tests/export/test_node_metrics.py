@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from exhume.export import metric_list as m
 from exhume.export.node_metrics import FIELDS, KINDS, NodeMetrics

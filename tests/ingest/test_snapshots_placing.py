@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.ingest.piece import Claim, Trust
 from exhume.ingest.snapshots_placing import chosen, is_floating
@@ -13,8 +13,7 @@ EAST = Claim(-2 * HOUR, Trust.FILE_NAME, "as UTC+2")
 WEST = Claim(5 * HOUR, Trust.FILE_NAME, "as UTC-5")
 
 
-@dataclass(frozen=True)
-class Some:
+class Some(Struct, frozen=True):
     span_ns: tuple[int, int] | None
     guesses: tuple[Claim, ...] = ()
     edge: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from exhume.inquiry.asked import Question, asked
 from exhume.model.case import Party, Symptom

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from exhume.sampler.sampler import Sampler
 from exhume.store.headlog import FrameKind, HeadFile
@@ -57,8 +57,7 @@ def _has_state(data: Path) -> bool:
     return any(frame.kind == FrameKind.STATE for frame in frames)
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """What happened on core 1 while the shared recorder watched, and what it said of it at once."""
 
     spin: Ran

@@ -6,8 +6,9 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 SOURCE = r"""
 #define _GNU_SOURCE
@@ -173,8 +174,7 @@ wait
 """
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """What a program says of itself: when it was (epoch seconds) and what it took."""
 
     began: float
@@ -191,8 +191,7 @@ class Ran:
         return 100 * self.cpu_seconds / self.seconds
 
 
-@dataclass(frozen=True)
-class Programs:
+class Programs(Struct, frozen=True):
     folder: Path
 
     @staticmethod

@@ -10,10 +10,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from exhume.store.queries import core_times, series, top
 from tests.kernel.conftest import CORE
@@ -59,8 +59,7 @@ KERNELS = ("no_events", "linux_5_4", "linux_3_16")
 NOBODY = 65534
 
 
-@dataclass(frozen=True)
-class Old:
+class Old(Struct, frozen=True):
     nodes: dict[str, Node]
     spin: Ran
 

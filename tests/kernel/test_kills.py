@@ -8,10 +8,10 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from exhume.store.heads import head_files
 from exhume.store.layout import segments_path
@@ -22,8 +22,7 @@ ROUNDS = 50 if os.environ.get("EXHUME_SOAK") == "1" else 10
 MOST_LOST_NS = 2 * SECOND
 
 
-@dataclass(frozen=True)
-class Life:
+class Life(Struct, frozen=True):
     """Of one recorder, on CLOCK_MONOTONIC."""
 
     began_ns: int

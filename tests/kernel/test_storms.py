@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from exhume.model.series import MISSING
 from exhume.store.headlog import FrameKind, HeadFile
@@ -36,8 +36,7 @@ def rise(node: Node, field: str, start: float, seconds: float) -> tuple[int, flo
     return total, length
 
 
-@dataclass
-class Watch:
+class Watch(Struct):
     """Of the shared recorder, over a stretch: what it took, and that it was there every second."""
 
     node: Node

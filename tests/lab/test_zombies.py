@@ -7,12 +7,12 @@ Then an innocent daemon walks it all, and is held in the kernel for seconds.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from random import randrange
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from exhume.sampler.sampler import Sampler
 from lab import cgroups
@@ -31,8 +31,7 @@ LOOP_SECONDS = 61.0
 HARMLESS_SECONDS = 31.0
 
 
-@dataclass(frozen=True)
-class Played:
+class Played(Struct, frozen=True):
     while_harmless: Any
     in_the_end: Any
     cause: Cause

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.model.answers import CoreMoment, SeriesAnswer
@@ -26,14 +26,12 @@ class Colour(IntEnum):
     GREEN = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     wall_ns: int
     length_ns: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Everything:
+class Everything(Struct, frozen=True):
     name: str
     flag: bool
     ratio: float

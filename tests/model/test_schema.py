@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from jsonschema import Draft202012Validator
+from msgspec import Struct
 
 from exhume.model.answers import CoreMap, SeriesAnswer
 from exhume.model.arrays import F32
@@ -13,8 +12,7 @@ from exhume.model.stack import Frame, FrameKind
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """A value with a bit of everything."""
 
     window: Window

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import zstandard
+from msgspec import Struct, field
 
 from tests.perf import records_encoder as enc
 from tests.perf.records_encoder import Bit, Shape
@@ -24,8 +24,7 @@ SHAPE = Shape(BITS)
 FINISHED_ROUND = enc.record(68, 0, b"")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     shape: Shape = SHAPE
     type: int = 1
     config: int = 0
@@ -46,8 +45,7 @@ class Event:
         return full.ljust(self.attr_bytes, b"\0")[: self.attr_bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(Struct, frozen=True):
     records: Sequence[bytes] = ()
     events: Sequence[Event] = (Event(),)
     features: Mapping[int, bytes] = field(default_factory=dict)

@@ -6,10 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 PERF = shutil.which("perf")
 # Starts programs and threads, works in both modes, and goes to sleep: about half a second.
@@ -30,8 +30,7 @@ _LINE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class PerfSample:
+class PerfSample(Struct, frozen=True, order=True):
     time_ns: int
     cpu: int
     pid: int

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntFlag
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import U8
 from exhume.perf.native import Layout
@@ -63,8 +63,7 @@ BRANCH_HW_INDEX = 1 << 17
 BRANCH_COUNTERS = 1 << 19
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """What of an event's attribute decides how its records look."""
 
     sample_type: int = 0
@@ -85,8 +84,7 @@ class Shape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     id: int = 0
     ip: int = 0
     pid: int = 0
@@ -105,8 +103,7 @@ class Sample:
     misc: int = MISC_KERNEL
 
 
-@dataclass(frozen=True, slots=True)
-class Who:
+class Who(Struct, frozen=True):
     """The sample_id trailer of a record that is no sample."""
 
     pid: int = 0
@@ -258,8 +255,7 @@ def fork(
     return record(4 if is_exit else 7, 0, body + trailer(shape, who))
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
+class Mapped(Struct, frozen=True):
     pid: int = 1
     start: int = 0x400000
     length: int = 0x1000

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I32, I64, U8
 from exhume.perf.asof import UNKNOWN, Statement
@@ -22,8 +22,7 @@ Said = tuple[int, int, int]
 """Time, pid, value."""
 
 
-@dataclass(frozen=True)
-class Story:
+class Story(Struct, frozen=True):
     named: Sequence[Comm] = ()
     execs: Sequence[Comm] = ()
     forks: Sequence[Fork] = ()

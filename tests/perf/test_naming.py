@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct, field
 
 from exhume.model.sample import Threads
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
@@ -77,8 +77,7 @@ NODE = Story(
 )
 
 
-@dataclass
-class Row:
+class Row(Struct):
     stack: int
     pid: int = 100
     tid: int = 0
@@ -86,8 +85,7 @@ class Row:
     cgroup: int = UNKNOWN
 
 
-@dataclass
-class Named:
+class Named(Struct):
     """What became of a chunk of samples: by row its path, mode and thread."""
 
     tree: StackTree

@@ -81,7 +81,8 @@ def check_samples(
         row
         for walk in walks
         for row in zip(
-            *(getattr(walk.samples, name).tolist() for name in walk.samples.__slots__), strict=True
+            *(getattr(walk.samples, name).tolist() for name in walk.samples.__struct_fields__),
+            strict=True,
         )
     ]
     assert len(rows) == len(wanted)

@@ -70,7 +70,9 @@ def test_forks_and_exits_come_back_and_are_not_mixed_up(
 ) -> None:
     def read(found: RecordColumns) -> list[tuple[int, ...]]:
         forks = records.forks(found, kind)
-        return list(zip(*(getattr(forks, name).tolist() for name in Forks.__slots__), strict=True))
+        return list(
+            zip(*(getattr(forks, name).tolist() for name in Forks.__struct_fields__), strict=True)
+        )
 
     is_exit = kind == RecordType.EXIT
     written = []

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 
 import exhume.perf.native as native_module
 from exhume.model.arrays import U8, U64
@@ -60,12 +61,12 @@ class FakeRing:
 
 
 def rows_of(samples: SampleColumns) -> list[tuple[int, ...]]:
-    columns = (getattr(samples, name).tolist() for name in SampleColumns.__slots__)
+    columns = (getattr(samples, name).tolist() for name in SampleColumns.__struct_fields__)
     return list(zip(*columns, strict=True))
 
 
-def columns_of(table: object) -> list[list[object]]:
-    return [getattr(table, name).tolist() for name in type(table).__slots__]  # type: ignore[attr-defined]
+def columns_of(table: Struct) -> list[list[object]]:
+    return [getattr(table, name).tolist() for name in table.__struct_fields__]
 
 
 @given(st.lists(st.lists(SAMPLES, max_size=4), min_size=1, max_size=4), POSITIONS)

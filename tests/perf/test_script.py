@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 
 import exhume.perf.script as script
 from exhume.errors import ParseError
@@ -17,8 +17,7 @@ STACK = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A sample as the text shows it; None where it does not."""
 
     comm: str

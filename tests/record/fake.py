@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.host import Host
 from exhume.model.event import Event
@@ -40,8 +41,7 @@ ffffffff81000400 T net_rx_action
 """
 
 
-@dataclass(slots=True)
-class FakeClock:
+class FakeClock(Struct):
     now_ns: int = BOOT_NS
     wall_offset_ns: int = WALL_NS - BOOT_NS
     slept_ns: int = 0

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from exhume.host import Host
 from exhume.perf.records import FileIdentity, Mappings

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 from exhume.fleet import recorded
 from exhume.record.fingerprints import Fingerprints, look
@@ -20,8 +20,7 @@ def child(code: str) -> object:
     return POPEN([sys.executable, "-c", code], stderr=subprocess.PIPE)
 
 
-@dataclass
-class Desk:
+class Desk(Struct):
     machine: Machine
     started: list[list[str]] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)

@@ -3,12 +3,12 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from exhume.host import Host
 from exhume.model.event import Event

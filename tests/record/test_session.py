@@ -4,11 +4,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from exhume.errors import EXIT_PERMISSION, ExhumeError
 from exhume.host import Host

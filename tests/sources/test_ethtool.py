@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import errno
 import struct
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -20,8 +20,7 @@ from exhume.sources.ethtool import EthtoolReader
 from tests.sources.trees import Machine, Tree
 
 
-@dataclass(slots=True)
-class FakeDriver:
+class FakeDriver(Struct):
     """Answers as the kernel does, in place."""
 
     stats: dict[str, int] = field(default_factory=dict)

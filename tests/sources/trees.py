@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from exhume.host import Host
 
 Layout = Literal["v1", "v2", "hybrid", "none"]
 
 
-@dataclass(slots=True)
-class FakeClock:
+class FakeClock(Struct):
     now_ns: int = 1_000_000_000_000
     step_ns: int = 0
     """Added at each look: time that passes while the code works."""
@@ -34,8 +34,7 @@ class FakeClock:
         self.now_ns += int(seconds * 1e9)
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     cores: int = 96
     offline: tuple[int, ...] = ()
     is_old: bool = False
@@ -51,8 +50,7 @@ class Machine:
 SIZES = (2, 96, 256)
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(Struct):
     """A machine on disk and its clock."""
 
     root: Path

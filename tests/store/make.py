@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bench.synthetic import START_NS, START_WALL_NS, Burst, Node, make_node, make_segment
 from exhume.model.clock import ClockMap, ClockPair

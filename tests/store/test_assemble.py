@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct, to_builtins
 
 from exhume.errors import ParseError
 from exhume.model.clock import ClockPair
@@ -68,8 +69,7 @@ LOST = ("[stack lost]",)
 Chain = tuple[int, ...]
 
 
-@dataclass
-class Hit:
+class Hit(Struct):
     """A sample: at so many milliseconds of its second."""
 
     ms: float
@@ -101,18 +101,18 @@ class Log:
 
     def origin(self) -> Log:
         origin = Origin("node-1", BOOT, "6.18", "x86_64", 100, "test")
-        self.value(FrameKind.ORIGIN, asdict(origin))
+        self.value(FrameKind.ORIGIN, to_builtins(origin))
         return self
 
     def clock(self, seconds: float = 0, wall_ns: int | None = None) -> Log:
         at = T0 + round(seconds * S)
         wall = WALL + round(seconds * S) if wall_ns is None else wall_ns
-        self.value(FrameKind.CLOCK, asdict(ClockPair(at, wall)), at)
+        self.value(FrameKind.CLOCK, to_builtins(ClockPair(at, wall)), at)
         return self
 
     def rate(self, hz: float, seconds: float = 0) -> Log:
         at = T0 + round(seconds * S)
-        self.value(FrameKind.STRETCH, asdict(Stretch(at, "cpu-clock", hz)), at)
+        self.value(FrameKind.STRETCH, to_builtins(Stretch(at, "cpu-clock", hz)), at)
         return self
 
     def begin(self) -> Log:
@@ -206,8 +206,7 @@ def log(tmp_path: Path) -> Log:
     return Log(tmp_path / "x.head")
 
 
-@dataclass(frozen=True, order=True)
-class Seen:
+class Seen(Struct, frozen=True, order=True):
     """A sample as it came back."""
 
     core: int
@@ -414,7 +413,7 @@ def test_a_damaged_scan_costs_names_and_not_samples(log: Log) -> None:
 def test_a_damaged_change_of_rate_leaves_the_rate_before(log: Log) -> None:
     log.begin().tick(Hit(0, 0, 0, IN_SOFTIRQ))
     log.clock(1)
-    log.value(FrameKind.STRETCH, asdict(Stretch(T0 + S, "cpu-clock", 10.0)))
+    log.value(FrameKind.STRETCH, to_builtins(Stretch(T0 + S, "cpu-clock", 10.0)))
     log.frames[-1] = "slower"
     log.tick(Hit(0, 0, 0, IN_SOFTIRQ))
     assert [s.weight_ms for s in seen(log.read())] == [10, 100]

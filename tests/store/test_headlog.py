@@ -4,13 +4,13 @@ import errno
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.store.columns import Columns
@@ -33,8 +33,7 @@ QUICK = settings(
 )
 
 
-@dataclass(frozen=True)
-class Log:
+class Log(Struct, frozen=True):
     """A head log and where each of its frames lies."""
 
     path: Path

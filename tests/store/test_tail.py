@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from exhume.model.reading import Reading
 from exhume.store.headlog import HeadFile

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from exhume.model.arrays import I64
@@ -143,10 +143,10 @@ def rounded(time: I64) -> I64:
 
 def check_table(found: Any, wanted: Any) -> None:
     """All columns equal; times to the unit that they are stored in."""
-    for field in fields(wanted):
-        column_ = getattr(wanted, field.name)
-        expected = rounded(column_) if field.name == "time" else column_
-        np.testing.assert_array_equal(getattr(found, field.name), expected)
+    for name in wanted.__struct_fields__:
+        column_ = getattr(wanted, name)
+        expected = rounded(column_) if name == "time" else column_
+        np.testing.assert_array_equal(getattr(found, name), expected)
 
 
 def check_readings(found: Tick, wanted: Tick) -> None:

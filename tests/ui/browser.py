@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct, field
 from playwright.sync_api import Browser, Page, expect
 
 from bench._page import ARGUMENTS, CHROMIUM, served
@@ -19,8 +19,7 @@ Scheme = Literal["light", "dark"]
 expect.set_options(timeout=SLOW_MS)
 
 
-@dataclass
-class Watched:
+class Watched(Struct):
     """A tab, and everything it did that it must not."""
 
     page: Page

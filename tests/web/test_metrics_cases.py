@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from exhume.errors import ExhumeError
 from exhume.model.case import Actions, Case, Party, RootCause, Symptom, Verdict
@@ -20,8 +21,7 @@ from tests.web.test_metrics_lookout import line, second
 MINUTE = 60 * SECOND
 
 
-@dataclass
-class Hands:
+class Hands(Struct):
     """A clock, and a diagnosis that takes as long as it is told to."""
 
     now_ns: int = 0

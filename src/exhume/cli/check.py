@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def ask(args: argparse.Namespace) -> CheckAnswer:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from exhume.host import Host
     from exhume.inquiry.check import check

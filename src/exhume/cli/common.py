@@ -7,10 +7,11 @@ import json
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from exhume.cli.figures import count
 from exhume.cli.safe import printable
@@ -39,8 +40,7 @@ _MAX_CORE = 65_535
 _SPANS_IN_MESSAGE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """The screen: what a renderer may know of it."""
 
     width: int

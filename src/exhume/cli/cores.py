@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from exhume.cli import common
 from exhume.cli.figures import NS
@@ -110,8 +111,7 @@ def whole_seconds(window: Window) -> Window:
     return Window(start_ns, max(start_ns + NS, -(-window.end_ns // NS) * NS))
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """Where to look for bursts second by second, given the map of the whole window."""
 
     stretches: list[Window]

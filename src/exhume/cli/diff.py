@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             f"collected by exhume {one[1].exhume} and {two[1].exhume}: a field that only one of "
             "them knows shows as a difference"
         )
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     answer = replace(answer, notes=tuple(notes))
     if args.json:

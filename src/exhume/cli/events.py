@@ -21,9 +21,10 @@ import difflib
 import textwrap
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from exhume.cli import common
 from exhume.cli.light import open_light
@@ -46,8 +47,7 @@ _LOOK_BACK_NS = 120 * 1_000_000_000
 """Some events are told of late: units and containers are asked every 10 s."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which events. Empty means all."""
 
     kinds: tuple[str, ...] = ()

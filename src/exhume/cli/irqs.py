@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def only(answer: IrqsAnswer, device: str | None, cores: tuple[int, ...]) -> IrqsAnswer:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     if device is not None:
         lines = tuple(line for line in answer.lines if line.device == device)

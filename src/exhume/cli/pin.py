@@ -12,7 +12,8 @@ Examples:
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.cli import common
 from exhume.cli.safe import printable
@@ -20,15 +21,13 @@ from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class PinRow:
+class PinRow(Struct, frozen=True):
     id: str
     window: Window
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pins:
+class Pins(Struct, frozen=True):
     """What is kept longer than the rest."""
 
     pins: tuple[PinRow, ...]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from exhume.cli.figures import NS
 from exhume.errors import EXIT_USAGE, ExhumeError
@@ -45,8 +46,7 @@ _CALENDAR = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Viewpoint:
+class Viewpoint(Struct, frozen=True):
     """When and where the person asks from: decides what 03:14 means and how a time is shown."""
 
     now_ns: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.answers import MAP_MODES, CoreMap
 from exhume.model.arrays import Bool
@@ -14,8 +13,7 @@ FULL_PERCENT = 95.0
 _ONE_SECOND = 1.5  # a column up to here holds one tick, so its worst second is all of it
 
 
-@dataclass(frozen=True, slots=True)
-class Burst:
+class Burst(Struct, frozen=True):
     """A run of columns in each of which one core was full, at least for a second."""
 
     core: int

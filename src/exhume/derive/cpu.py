@@ -7,9 +7,9 @@ it takes every idle count that runs backwards for a core that was off line and c
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.fields import CPU_MODES
@@ -24,8 +24,7 @@ _NEEDED = ("user", "system", "idle")
 _RESTART_SLACK_JIFFIES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class CoreShares:
+class CoreShares(Struct, frozen=True):
     """Percent of each core's time, one interval from every reading to the next. NaN: not known."""
 
     cores: tuple[int, ...]

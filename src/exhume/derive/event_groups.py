@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from exhume.model.answers import EventAnswer
 from exhume.model.evidence import EventGroup

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.derive.event_groups import alike, severity
 from exhume.model.answers import EventAnswer
@@ -11,8 +12,7 @@ from exhume.model.answers import EventAnswer
 MOST_MARKS = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class EventMark:
+class EventMark(Struct, frozen=True):
     """Like events that lie closer together than the axis can show."""
 
     first_wall_ns: int

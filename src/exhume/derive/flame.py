@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.stacks import level_starts, outermost, sum_up
 from exhume.model.answers import FlameTree
@@ -20,8 +20,7 @@ FrameKey = tuple[str, str, int]
 _KINDS = {kind.value: kind for kind in FrameKind}
 
 
-@dataclass(frozen=True, slots=True)
-class Branches:
+class Branches(Struct, frozen=True):
     """A tree in the making: breadth-first, frames as numbers of a common table."""
 
     parent: I32

@@ -4,9 +4,9 @@ another tree. Pure: trees in, trees out."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from exhume.derive.flame import Branches, FrameTable, flame_tree, joined
 from exhume.derive.kernel_frames import kernel_mode

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from exhume.model.answers import EventAnswer
 from exhume.model.lifecycles import Lifecycle, ProcessTime

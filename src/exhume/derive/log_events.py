@@ -7,7 +7,9 @@ say the same of the same queue are one event with a count, and keep their worst 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.derive.signatures import FieldValue, Match, Signature, match
 from exhume.derive.stamps import StampFinder, Years
@@ -27,8 +29,7 @@ _SUBJECTS = (
 _APART = ("queue", "core", "pid")
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     time_ns: int
     text: str
     level: int = 6
@@ -75,8 +76,7 @@ def folded_events(
     return tuple(sorted(events, key=lambda event: event.time_ns))
 
 
-@dataclass(slots=True)
-class _Folded:
+class _Folded(Struct):
     line: LogLine
     found: Match | None
     fields: dict[str, FieldValue]

@@ -20,9 +20,8 @@ only if all of this holds, because a build or a shell script also starts hundred
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import F64, I64
 from exhume.model.lifecycles import Mark
@@ -40,8 +39,7 @@ LEAST_SHARE = 0.45
 PAUSES = frozenset({"sleep", "usleep"})
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(Struct, frozen=True):
     """The starts of one thing, and what is known of how long it lived and how it ended."""
 
     start_ns: I64

@@ -7,9 +7,9 @@ that interval is not known. Nothing is subtracted across pieces (reboots, gaps):
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.answers import SeriesAnswer
 from exhume.model.arrays import F64, I64
@@ -32,8 +32,7 @@ MOST_A_SECOND = 1 << 24
 """More interrupts or packets than this in a second are no wrap: the counter was set back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(Struct, frozen=True):
     """A value that holds from `start_ns` to `end_ns` of wall time; all of shape (intervals,)."""
 
     start_ns: I64
@@ -63,8 +62,7 @@ class Intervals:
         return float(self.values[known[-1]]) if len(known) else np.nan
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     per_second: Intervals
     rise: F64
     """Shape (intervals,): what the counter gained; NaN where not known."""

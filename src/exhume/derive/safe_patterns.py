@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
+
+from msgspec import Struct
 
 MAX_PATTERN = 800
 MAX_LINE = 1024
@@ -34,8 +35,7 @@ _REFUSED = {
 _ALPHABET = "".join(map(chr, range(128))) + "é中"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """One place of a pattern: what may stand there, and how often."""
 
     characters: frozenset[str]

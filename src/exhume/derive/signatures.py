@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
+
+from msgspec import Struct, field
 
 from exhume.derive.safe_patterns import MAX_LINE, problem_of
 from exhume.errors import ParseError
@@ -48,8 +49,7 @@ _OPTIONAL = {"since": str, "device": bool, "examples": list, "numbers": list}
 FieldValue = str | int | float
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     id: str
     cls: str
     literal: str
@@ -61,8 +61,7 @@ class Signature:
     numbers: frozenset[str] = NUMBERS
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     id: str
     cls: str
     fields: Mapping[str, FieldValue] = field(default_factory=dict)

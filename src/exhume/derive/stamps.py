@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct
 
 NS = 1_000_000_000
 _DAY_S = 86_400
@@ -34,8 +35,7 @@ class Stamp(NamedTuple):
     has_year: bool
 
 
-@dataclass(slots=True)
-class Years:
+class Years(Struct):
     """The year of stamps without one. They come in order, but for a line or two."""
 
     newest_ns: int
@@ -67,8 +67,7 @@ def some_years() -> Years:
     return Years(1_861_833_600 * NS)
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str], Years], int | None]
     has_year: bool = True
@@ -158,8 +157,7 @@ STYLES: tuple[Style, ...] = (
 )
 
 
-@dataclass(slots=True)
-class StampFinder:
+class StampFinder(Struct):
     """Finds the stamp of a line. The next line mostly has its own in the same place."""
 
     years: Years

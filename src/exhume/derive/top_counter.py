@@ -8,8 +8,9 @@ sum, so that every rise is told of once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 Name = TypeVar("Name")
 MAX_KNOWN = 2000
@@ -18,8 +19,7 @@ _TAKES_OVER = 2
 """How many times the least of the shown one must have to take its place: places change seldom."""
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     total: float = 0.0
     shown: float = 0.0
     told: float = 0.0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.derive.log_events import LogLine
 from exhume.derive.signatures import FieldValue, Match
@@ -34,8 +35,7 @@ def unit_events(lines: Iterable[tuple[LogLine, Match]]) -> tuple[Event, ...]:
     return tuple(sorted(events, key=lambda event: event.time_ns))
 
 
-@dataclass(slots=True)
-class _Unit:
+class _Unit(Struct):
     name: str
     starts: int = 0
     exits: int = 0

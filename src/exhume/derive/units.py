@@ -8,10 +8,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.derive.loops import (
     LEAST_STARTS,
@@ -38,8 +38,7 @@ _ORDER: tuple[Mark, ...] = ("crash loop", "loop", "many short jobs", "scheduled"
 _UNKNOWN = 0xFFFFFFFF
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     starts: list[EventAnswer] = field(default_factory=list)
     ends: list[EventAnswer] = field(default_factory=list)
 

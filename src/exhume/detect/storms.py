@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.rates import Intervals, levels, rates
 from exhume.model.answers import SeriesAnswer
@@ -17,8 +16,7 @@ _JOIN_NS = 2_500_000_000
 _MANY = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Storm:
+class Storm(Struct, frozen=True):
     window: Window
     mean: float
     peak: float

@@ -7,8 +7,10 @@ core is free again, and nothing at that instant explains the failure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.diagnose import four_tests
 from exhume.diagnose.judge import grade
@@ -26,8 +28,7 @@ _LEAST_SHARE = 0.5
 _MOST_GROUPS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(Struct, frozen=True):
     """Harm to the node that came shortly before a job's failures."""
 
     group: Group

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.diagnose import four_tests
 from exhume.diagnose.scene import Proof, Scene, Stall, Step
@@ -18,8 +18,7 @@ LEAST_HOLD_NS = 400_000_000
 _MOSTLY = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """A process that had the victim's core while the victim waited."""
 
     occupant: Occupant

@@ -4,7 +4,8 @@ rejected with the reason."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct, to_builtins
 
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.model.case import (
@@ -33,8 +34,7 @@ MOST_SUSPECTS = 5
 _SAID = {"high": "found", "medium": "suspected", "low": "unknown"}
 
 
-@dataclass(frozen=True, slots=True)
-class Graded:
+class Graded(Struct, frozen=True):
     suspicion: Suspicion
     tests: Tests
     confidence: Confidence
@@ -154,7 +154,7 @@ def details_of(one: Suspicion) -> dict[str, Figure | dict[str, Figure]]:
 
 def named(party: Party) -> dict[str, Figure]:
     """What is known of somebody, and the name to call it by."""
-    return {"name": party.name} | {k: v for k, v in asdict(party).items() if v is not None}
+    return {"name": party.name} | {k: v for k, v in to_builtins(party).items() if v is not None}
 
 
 def _suspect(one: Graded) -> Suspect:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class KernelPath:
+
+class KernelPath(Struct, frozen=True):
     id: str
     exact: frozenset[str]
     starts: tuple[str, ...]
@@ -22,8 +22,7 @@ class KernelPath:
         return plain in self.exact or bool(self.starts and plain.startswith(self.starts))
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     path: KernelPath
     function: str
     """The function that gave it away: of those that fit, the one in most stacks."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.zombies import known
 from exhume.diagnose import kernel_paths
@@ -26,8 +25,7 @@ _ASKED_EVERY_NS = 12_000_000_000
 _MOSTLY = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Leaker:
+class Leaker(Struct, frozen=True):
     lifecycle: Lifecycle
     culprit: Party
     tests: Tests
@@ -49,8 +47,7 @@ class Leaker:
         return -outcomes.count("failed"), outcomes.count("passed"), kind, agreement
 
 
-@dataclass(frozen=True, slots=True)
-class _Gains:
+class _Gains(Struct, frozen=True):
     """From one valid count of zombies to the next."""
 
     start_ns: I64

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.diagnose.four_tests import widened
 from exhume.model.case import Outcome, Symptom
@@ -13,8 +14,7 @@ from exhume.model.observation import Observation
 _CLEARLY = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     core: int | None
     known: Outcome
     """`passed` where something independent of the suspects names the core."""

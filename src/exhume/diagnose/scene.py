@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.model.case import Actions, Confidence, Outcome, Party, Role, Symptom, Tests
 from exhume.model.finding import Figure
@@ -12,8 +13,7 @@ from exhume.model.occupancy import Occupant
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(Struct, frozen=True):
     """One time that the harm was done."""
 
     symptom: Symptom
@@ -33,8 +33,7 @@ class Stall:
         return there[0] if there and there[0].share_of_window >= 0.5 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Of processes of one name: seconds of core time a second spent on something."""
 
     comm: str
@@ -48,8 +47,7 @@ class Usage:
         return max(0.0, self.during - (self.usual or 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     seen: Observation
     symptom: Symptom
     """The one to explain."""
@@ -69,8 +67,7 @@ class Scene:
     """Who sent to the network, where that core was busy receiving."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """Evidence in the making: it gets its id when the case is written down."""
 
     signal: str
@@ -82,8 +79,7 @@ class Proof:
     check: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A link of the chain in the making."""
 
     claim: str
@@ -92,8 +88,7 @@ class Step:
     proofs: tuple[Proof, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
+class Suspicion(Struct, frozen=True):
     """What one hypothesis makes of the scene."""
 
     kind: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.derive.queues import core_of_thread
 from exhume.derive.rates import Rates, rates
@@ -165,8 +166,7 @@ def _when(event: EventAnswer) -> Window:
 # --- ready, and not run ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Wait:
+class _Wait(Struct, frozen=True):
     """What a thread's wait for a core gained from one reading to the next."""
 
     instance: str

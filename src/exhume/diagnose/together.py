@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.diagnose.four_tests import widened
 from exhume.diagnose.judge import MOST_SUSPECTS
@@ -13,8 +15,7 @@ from exhume.model.case import Case, Suspect, Symptom
 _MOSTLY = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """Harm, and what was made of it."""
 
     like: tuple[Symptom, ...]

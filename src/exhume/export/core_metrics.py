@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.cpu import BUSY_MODES, CoreShares, core_shares
 from exhume.derive.rises import MAX_JOIN_NS
@@ -23,16 +23,14 @@ from exhume.store.tail import Second
 STARVED_PERCENT = 95.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Tick:
+class _Tick(Struct, frozen=True):
     end_ns: int
     user_hz: int
     times: dict[str, Reading]
     is_counted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Interval:
+class _Interval(Struct, frozen=True):
     end_ns: int
     seconds: float
     cores: tuple[int, ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.derive.printable import printable
 from exhume.export.crowds import crowd_name, crowds
@@ -19,8 +20,7 @@ MAX_TRACKS = 300
 ANY_CORE = "core not known"
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(Struct, frozen=True):
     name: str
     process: str
     pid: str

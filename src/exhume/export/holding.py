@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 
 from exhume.errors import EXIT_USAGE, ExhumeError
@@ -49,13 +47,13 @@ def _joined(batches: list[SampleBatch]) -> SampleBatch:
     kinds = {"wall_ns": np.int64, "core": np.uint16, "weight_ns": np.int64}
     return SampleBatch(
         **{
-            column.name: np.concatenate(
+            column: np.concatenate(
                 [
-                    np.empty(0, kinds.get(column.name, np.int32)),
-                    *(getattr(batch, column.name) for batch in batches),
+                    np.empty(0, kinds.get(column, np.int32)),
+                    *(getattr(batch, column) for batch in batches),
                 ]
             )
-            for column in fields(SampleBatch)
+            for column in SampleBatch.__struct_fields__
         }
     )
 

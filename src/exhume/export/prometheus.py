@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["counter", "gauge", "info"]
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
@@ -22,8 +23,7 @@ _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _SUFFIX = {"counter": "_total", "gauge": "", "info": "_info"}
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A family: what OpenMetrics calls it, without the suffix of its kind."""
 
     name: str
@@ -41,8 +41,7 @@ class Metric:
         return self.name + _SUFFIX[self.kind]
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     metric: Metric
     values: Mapping[tuple[str, ...], float]
     """By the values of the metric's labels."""

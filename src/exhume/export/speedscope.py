@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.printable import printable
 from exhume.export.crowds import crowd_name, crowds
@@ -33,8 +33,7 @@ _SLACK = 0.5
 """A sample that is later than this share of its own weight had idle time before it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """What one profile is made of."""
 
     name: str

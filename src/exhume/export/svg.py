@@ -7,9 +7,10 @@ Each frame is a <g> with a title, so that viewers without scripts show names too
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 from zlib import crc32
+
+from msgspec import Struct
 
 from exhume.derive.frame_classes import FrameClass, frame_classes
 from exhume.derive.printable import printable
@@ -43,8 +44,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     node: int
     x: float
     """Share of the whole, from the left."""

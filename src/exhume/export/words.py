@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 
 from exhume.derive.printable import printable
@@ -16,10 +14,10 @@ _SECOND_NS = 1_000_000_000
 def described(wanted: Filter) -> str:
     """`core 39, comm kubelet`; empty where nothing was filtered."""
     parts = []
-    for one in fields(Filter):
-        values = getattr(wanted, one.name)
+    for name in Filter.__struct_fields__:
+        values = getattr(wanted, name)
         if values:
-            parts.append(f"{one.name.removesuffix('s')} {' or '.join(map(str, values))}")
+            parts.append(f"{name.removesuffix('s')} {' or '.join(map(str, values))}")
     return printable(", ".join(parts))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume import __version__
 from exhume.derive.series_report import series_report
@@ -32,8 +33,7 @@ _COARSE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     name: str
     suffix: str
     media_type: str
@@ -54,8 +54,7 @@ FORMATS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What only some formats look at."""
 
     by: str = "process"
@@ -75,8 +74,7 @@ class Options:
     """csv: how long a column of the map of cores is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """A file on its way: its pieces, to be gone through once."""
 
     pieces: Iterator[bytes]

@@ -7,9 +7,9 @@ ten thousand splits stay small and are counted by the word. Pure.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.fleet.cohort import UNKNOWN, Column
 from exhume.fleet.statistics import best_cuts
@@ -24,8 +24,7 @@ _VERSION = re.compile(r"v?\d[\w.+:~^-]*")
 _PART = re.compile(r"\d+|[a-zA-Z]+|~")
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     column: int
     test: str
     log_p: tuple[float, float] | None = None
@@ -34,8 +33,7 @@ class Split:
     """How many thresholds there were to choose from."""
 
 
-@dataclass(slots=True)
-class Splits:
+class Splits(Struct):
     """All splits of the nodes that take part."""
 
     nodes: int
@@ -142,8 +140,7 @@ def _members(
             found.add(Split(index, f"has {member}"), np.isin(codes, holding), packed)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ordered:
+class _Ordered(Struct, frozen=True):
     column: int
     shown: tuple[str, ...]
     """The values in their order."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.fleet import statistics
 from exhume.fleet.attributes import Splits, bit_counts
@@ -22,8 +22,7 @@ JOIN_AMONG = 200
 """Of the best, those with unread nodes are looked at for the class they belong to."""
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """A class in the making."""
 
     members: list[int]
@@ -46,8 +45,7 @@ class Candidate:
         return TIERS[self.tier] == "load"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Bits and counts of every split."""
 
     has: U8

@@ -7,9 +7,9 @@ package; one whose list of packages doesn't have it lacks it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.model.arrays import I32
 from exhume.model.fingerprint import AREA, Fingerprint, Kind, Tier, Value
@@ -18,8 +18,7 @@ UNKNOWN = -1
 CULPRIT_KEYS = ("unit", "container", "comm", "exe", "pod", "cgroup")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     area: str
     name: str
     kind: Kind
@@ -40,8 +39,7 @@ class Column:
         return area.tier if area else "configuration"
 
 
-@dataclass(frozen=True, slots=True)
-class CaseFacts:
+class CaseFacts(Struct, frozen=True):
     """What a comparison takes from one `exhume why --json`."""
 
     kind: str
@@ -51,8 +49,7 @@ class CaseFacts:
     """(`unit`, `ecs.service`) and the like: of the root cause first, then of other suspects."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(Struct, frozen=True):
     nodes: tuple[str, ...]
     columns: tuple[Column, ...]
     cases: Mapping[int, tuple[CaseFacts, ...]] = field(default_factory=dict)
@@ -96,8 +93,7 @@ def fleet_of(
     return Fleet(nodes, tuple(columns), cases or {}, tuple(notes))
 
 
-@dataclass(slots=True)
-class _Building:
+class _Building(Struct):
     kind: Kind
     indices: list[int] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.fleet import statistics
 from exhume.fleet.attributes import Splits, splits_of
@@ -89,8 +89,7 @@ def compare(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
+class _View(Struct, frozen=True):
     """All that a candidate's rows refer to."""
 
     splits: Splits

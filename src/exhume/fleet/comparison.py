@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from exhume.model.fingerprint import Tier
 
 MAX_MEMBERS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Struct, frozen=True):
     """One field with one test of it: `unit/ecs.service = runs`."""
 
     area: str
@@ -24,8 +24,7 @@ class Attribute:
     known_nodes: int
 
 
-@dataclass(frozen=True, slots=True)
-class SplitClass:
+class SplitClass(Struct, frozen=True):
     """Attributes that divide the nodes in the same way: no statistics can tell them apart."""
 
     lead: Attribute
@@ -60,8 +59,7 @@ class SplitClass:
     """A level that may be the illness itself rather than its cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """What separates the ill nodes from the well ones."""
 
     verdict: Literal["separates", "nothing", "unknown"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from exhume.model.fingerprint import AREA, AREAS, Area, Field, Fingerprint, Kind, Value
 
@@ -14,8 +15,7 @@ SHOWN_KINDS: tuple[Kind, ...] = ("config", "state")
 Verdict = Literal["same", "differs", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     source: str
     """The file, the recording or the time it comes from."""
     node: str
@@ -23,8 +23,7 @@ class Side:
     exhume: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     name: str
     kind: Kind
     what: Literal["added", "removed", "changed"]
@@ -33,15 +32,13 @@ class Change:
     after: Value | None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     area: str
     title: str
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """What differs between two nodes, or two times of one."""
 
     verdict: Literal["same", "differs", "unknown"]

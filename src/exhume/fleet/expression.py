@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.fleet.cohort import UNKNOWN, Column, Fleet
@@ -32,16 +32,14 @@ _FORMS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Struct, frozen=True):
     """For each node whether it holds, and whether that is known."""
 
     holds: Bool
     known: Bool
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     truth: Truth
     used: set[str] = field(default_factory=set)
     """Keys of the columns it asked for: they define the illness, so they can't explain it."""
@@ -71,8 +69,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     return found
 
 
-@dataclass(slots=True)
-class _Parser:
+class _Parser(Struct):
     text: str
     tokens: list[tuple[str, str]]
     fleet: Fleet

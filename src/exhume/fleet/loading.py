@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.errors import ExhumeError, ParseError
 from exhume.fleet import codec, table
@@ -24,8 +24,7 @@ _SUFFIXES = (".json", ".json.zst", ".jsonl", ".parquet")
 _SHOWN = 3
 
 
-@dataclass(slots=True)
-class Loaded:
+class Loaded(Struct):
     fingerprints: list[Fingerprint] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     """Where each of them came from."""

@@ -8,9 +8,9 @@ apart, and what runs goes before where it stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.fleet import statistics
 from exhume.fleet.attributes import bit_counts
@@ -22,8 +22,7 @@ ALIKE = 0.9
 """Splits that agree on so many nodes, and don't add to each other, are as good as one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """What separates, as far as its rank needs it."""
 
     row: int
@@ -40,8 +39,7 @@ class Ranked:
         return self.tier, self.tries > 1, self.log_p
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     has: U8
     known: U8
     ill: U8

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.fleet.cohort import UNKNOWN, Column, Fleet
 from exhume.fleet.compare import compare
@@ -26,8 +27,7 @@ LIMIT = 0.05
 _AT_ONCE = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(Struct, frozen=True):
     """One attribute over the windows: a level each, NaN where nothing was recorded."""
 
     area: str
@@ -64,14 +64,13 @@ def compare_windows(
     verdict = "separates" if separates else "nothing" if enough else "unknown"
     return replace(
         answer,
-        verdict=verdict,  # type: ignore[arg-type]
+        verdict=verdict,
         classes=tuple(classes),
         smallest_p=max(answer.smallest_p, shifted.least_p),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Shifted:
+class Shifted(Struct, frozen=True):
     """How strongly each track goes with the symptom, as it is and shifted round the recording."""
 
     strength: F64

@@ -10,7 +10,8 @@ Call Trace:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.derive.signatures import FieldValue, Match
 
@@ -30,8 +31,7 @@ _FRAME = re.compile(
 _AROUND = re.compile(r"\s*(?:Call [Tt]race:|</?(?:IRQ|NMI|TASK|SOFTIRQ|EOI|#\w+)>)\s*")
 
 
-@dataclass(slots=True)
-class TraceReader:
+class TraceReader(Struct):
     """Told each line of a kernel log; what it takes is part of a trace."""
 
     _fields: dict[str, FieldValue] | None = None

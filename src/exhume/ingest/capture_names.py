@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols

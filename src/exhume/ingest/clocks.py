@@ -8,9 +8,10 @@ recording was started; and only then when the file was last written, which any c
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.perf.datafile import PerfData
@@ -33,8 +34,7 @@ WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
 _CAPTURED = "%a %b %d %H:%M:%S %Y"
 
 
-@dataclass(frozen=True, slots=True)
-class ClockHints:
+class ClockHints(Struct, frozen=True):
     """Turns what an input says of its clock into a claim."""
 
     offset_ns: int | None = None
@@ -87,8 +87,7 @@ class ClockHints:
         return Claim(path.stat().st_mtime_ns - last_ns, Trust.FILE_TIME, how)
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(Struct, frozen=True):
     """A clock whose wall time is settled: pieces on the same clock are put in the same place."""
 
     node: str

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.ingest.clocks import ClockHints
 from exhume.ingest.streams import Progress, no_progress
 from exhume.ingest.symbols import Places
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     folder: Path
     """The reader's own, for what does not fit into memory."""
     places: Places

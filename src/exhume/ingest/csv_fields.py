@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.model.fields import BY_ID
 from exhume.sources import meminfo, vmstat
@@ -57,8 +58,7 @@ _VMSTAT = {keys[0]: field for field, keys in vmstat.CHOSEN}
 _WORDS = re.compile(r"[^a-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     field: str
     factor: float
     """What a number in it is multiplied with."""

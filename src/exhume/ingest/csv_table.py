@@ -6,9 +6,10 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median_low
 from typing import cast
+
+from msgspec import Struct
 
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
@@ -29,8 +30,7 @@ _MOST_LISTED = 12
 _MAX_VALUE = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     delimiter: str
     names: tuple[str, ...]
     time: int

@@ -7,7 +7,9 @@ look after look; so looks are compared as those at a live runtime are (`sources.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.model.container import Container
@@ -36,15 +38,13 @@ _STATES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     container: Container
     changed_ns: int | None
     """When it was started, or ended, as its status says."""
 
 
-@dataclass(slots=True)
-class DockerLooks:
+class DockerLooks(Struct):
     """Look after look."""
 
     _before: dict[str, Container] = field(default_factory=dict)

@@ -8,9 +8,11 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.host import Host
@@ -37,8 +39,7 @@ Watch = Callable[[int, int], None]
 """Told how many bytes of how many were read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     files: tuple[str, ...]
     into: Path
     node: str = ""
@@ -51,16 +52,14 @@ class Options:
     jobs: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     input: Input
     source: Source
     format: Format
     host: str
 
 
-@dataclass(slots=True)
-class _Import:
+class _Import(Struct):
     options: Options
     manifest: Manifest
     pool: Pool

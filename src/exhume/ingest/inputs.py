@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.errors import ExhumeError
 from exhume.perf.datadir import MAIN, parts_of
@@ -15,8 +16,7 @@ from exhume.perf.datafile import MAGICS
 _HASHED_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     path: Path
     is_named: bool
     """By the user; otherwise it only lay in a folder, and may be anything."""
@@ -26,8 +26,7 @@ class Input:
     """Of its content: size, first and last bytes. A copy under another name has the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     path: Path
     why: str
 

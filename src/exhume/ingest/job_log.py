@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from msgspec import Struct, field
 
 from exhume.derive.stamps import Stamp, StampFinder, Years, number_ns, some_years, text_ns
 from exhume.ingest.context import Context
@@ -66,8 +67,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     yield from pieces(source, context, JobLog(source.path, LocalTimes(context.clock.zone)))
 
 
-@dataclass(slots=True)
-class JobLog(LogParser):
+class JobLog(Struct, LogParser):
     path: Path
     times: LocalTimes = field(default_factory=LocalTimes)
     _waiting: list[str] = field(default_factory=list)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+
+from msgspec import Struct, field
 
 from exhume.ingest.context import Context
 from exhume.ingest.journal_export import export_entries
@@ -57,8 +58,7 @@ def read_export(source: Source, context: Context) -> Iterator[Piece]:
     yield from pieces(source, context, JournalLog(is_export=True))
 
 
-@dataclass(slots=True)
-class JournalLog(LogParser):
+class JournalLog(Struct, LogParser):
     is_export: bool
     times: LocalTimes = field(default_factory=LocalTimes)
     broken: int = 0

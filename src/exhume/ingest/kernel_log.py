@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from exhume.derive.stamps import CTIME, ISO, NS, StampFinder, Years, fraction_ns
 from exhume.errors import ParseError
@@ -97,8 +98,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     )
 
 
-@dataclass(slots=True)
-class KernelLog(LogParser):
+class KernelLog(Struct, LogParser):
     path: Path
     offset_ns: int | None = None
     """Told by the user."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.ingest.piece import Claim, Trust
 
@@ -25,8 +26,7 @@ _HARDWARE_CLOCK = re.compile(r"setting system clock to .{1,32} \((\d{9,10})\)")
 _AUDIT = re.compile(r"audit\((\d{9,10})\.(\d{3}):\d{1,12}\)")
 
 
-@dataclass(slots=True)
-class KernelPairs:
+class KernelPairs(Struct):
     """Of lines that show both times."""
 
     _near: deque[int] = field(default_factory=lambda: deque(maxlen=_NEAR))
@@ -55,8 +55,7 @@ class KernelPairs:
         return Claim((lowest + highest) // 2, Trust.UPTIME, how)
 
 
-@dataclass(slots=True)
-class KernelHints:
+class KernelHints(Struct):
     """What the kernel itself says of wall time in a log that has only its own."""
 
     _hardware: Claim | None = None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.derive.kernel_frames import IDLE_LOOP
 from exhume.errors import ParseError
@@ -35,8 +36,7 @@ _VMLINUX = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class KernelNames:
+class KernelNames(Struct, frozen=True):
     table: SymbolTable | None
     how: str
     """Where they come from, or why there are none."""
@@ -54,8 +54,7 @@ class KernelNames:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Kallsyms:
+class _Kallsyms(Struct, frozen=True):
     table: SymbolTable
     text: bytes
 

@@ -7,8 +7,9 @@ fit another zone or year.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+
+from msgspec import Struct
 
 from exhume.derive.stamps import NS, Stamp
 from exhume.ingest.piece import Claim, ClockKind, Trust
@@ -22,8 +23,7 @@ _ZONES_MINUTES = (
 )
 
 
-@dataclass(slots=True)
-class LocalTimes:
+class LocalTimes(Struct):
     """What the stamps of a log have had so far."""
 
     told: tzinfo | None = None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.derive.log_events import LogLine, folded_events
 from exhume.derive.signatures import FieldValue, Match, job_log, kernel_log, match
@@ -31,8 +31,7 @@ _TICK_NS = 10 * SECOND_NS
 _MAX_PARTS = 4
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     time_ns: int
     text: str
     is_kernel: bool = False
@@ -48,8 +47,7 @@ class Entry:
     """It has no stamp of its own: perhaps the rest of a line that a terminal broke in two."""
 
 
-@dataclass(slots=True)
-class HostEvents:
+class HostEvents(Struct):
     """What the lines of one machine come to."""
 
     name: str

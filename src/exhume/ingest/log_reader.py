@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -26,8 +26,10 @@ _ENDING = re.compile(
 _NAME_DAY = re.compile(r"(?<!\d)(20\d\d)-?(\d\d)-?(\d\d)(?!\d)")
 
 
-class LogParser(ABC):
-    """One form of log."""
+class LogParser:
+    """One form of log. Abstract: Struct, which they all are too, leaves no room for ABCMeta."""
+
+    __slots__ = ()
 
     times: LocalTimes
     """What its stamps leave out."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from exhume.ingest.clocks import Anchor
 from exhume.ingest.inputs import Input
@@ -22,8 +23,7 @@ _NAME = "manifest.jsonl"
 _MAX_BYTES = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """An input whose content is in the recording."""
 
     id: str
@@ -66,20 +66,13 @@ class Manifest:
 
     def add(self, one: Finished) -> None:
         self._finished[one.id] = one
-        line = json.dumps(_encode(one), separators=(",", ":")).encode() + b"\n"
+        line = json.dumps(to_builtins(one), separators=(",", ":")).encode() + b"\n"
         fd = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o640)
         try:
             os.write(fd, line)
             os.fsync(fd)
         finally:
             os.close(fd)
-
-
-def _encode(one: Finished) -> dict[str, Any]:
-    values = asdict(one)
-    if one.anchor is not None:
-        values["anchor"]["kind"] = one.anchor.kind.value
-    return values
 
 
 def _decode(values: dict[str, Any]) -> Finished:

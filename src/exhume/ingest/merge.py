@@ -6,10 +6,10 @@ An import's segments are on wall time throughout: pieces of several clocks have 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.stacks import level_starts, sum_up
 from exhume.ingest.blocks import joined_blocks
@@ -37,8 +37,7 @@ _CORE_SHIFT = 40
 _TIME_MASK = (1 << _CORE_SHIFT) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A piece whose wall time is settled."""
 
     piece: Piece
@@ -52,8 +51,7 @@ class Placed:
     """Pieces of one input never tell the same event twice; those of two may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     data: SegmentData
     """Without its samples."""
     pieces: Callable[[], Iterator[Samples]]

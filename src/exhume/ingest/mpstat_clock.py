@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from exhume.ingest.mpstat_header import DAY_S, clock_of
 from exhume.ingest.snapshots_time import NS, instant_ns
@@ -12,8 +13,7 @@ _HALF_DAY_S = DAY_S // 2
 _seconds_of_day = lru_cache(maxsize=1024)(clock_of)
 
 
-@dataclass(slots=True)
-class DayClock:
+class DayClock(Struct):
     midnight_s: int
     """Of the first day."""
     last_s: int | None = None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.ingest.mpstat_table import ALIASES, COLUMNS, MAX_CORE
@@ -23,8 +23,7 @@ _DIGITS[_ZERO : _NINE + 1] = np.arange(10)
 _DIGITS[_SPACE], _DIGITS[[ord("."), ord(",")]] = 0, _POINT
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Where the columns of a table stand, by the ends of their names."""
 
     length: int

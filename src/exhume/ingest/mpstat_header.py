@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
+
+from msgspec import Struct
 
 from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.piece import Claim, Hints, Trust
@@ -30,8 +31,7 @@ _MORNING = frozenset(("am", "πμ", "午前", "上午", "오전", "sa", "pd", "�
 _EVENING = frozenset(("pm", "μμ", "午後", "下午", "오후", "ch", "md", "م", "بظ", "अपराह्न"))
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     hints: Hints
     days: tuple[date, ...]
     """What the date may be, the likeliest first; none where it makes no sense."""
@@ -99,8 +99,7 @@ def epoch_s(day: date) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
 
-@dataclass(frozen=True, slots=True)
-class LocalClaim:
+class LocalClaim(Struct, frozen=True):
     """What a table's local times may mean: the claim, and what else may hold."""
 
     claim: Claim

@@ -7,9 +7,9 @@ and begin anew where time was left out; a reading without values sets the two ap
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.ingest.mpstat_jiffies import jiffies, spread
 from exhume.ingest.piece import SLOT_NS
@@ -31,8 +31,7 @@ _USER, _NICE, _GUEST, _GNICE = 0, 1, 7, 8
 MAX_CORE = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """Lines of one table form, in order of time."""
 
     start_s: I64
@@ -46,8 +45,7 @@ class Lines:
     unit: int
 
 
-@dataclass(slots=True)
-class Counters:
+class Counters(Struct):
     """Collects lines; hands out blocks of ten minutes of their own clock."""
 
     cores: dict[int, int] = field(default_factory=dict)

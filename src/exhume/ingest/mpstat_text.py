@@ -8,9 +8,9 @@ taken one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.ingest import mpstat_columns
 from exhume.ingest.mpstat_clock import DayClock
@@ -23,8 +23,7 @@ _LONGEST = 4 << 20
 """Of the lines below one header that are kept back for the end of their instant."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     layout: Layout
     start: str
     """The time in its header; empty where it goes on."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.ingest import mpstat_header
@@ -78,8 +79,7 @@ def _pieces(hints: Hints, said: LocalClaim, intervals: _Intervals) -> Iterator[P
         yield Piece(hints, ClockKind.OWN, said.claim, blocks=blocks, guesses=said.guesses)
 
 
-@dataclass(slots=True)
-class _Total:
+class _Total(Struct):
     """In hundredths of a jiffy."""
 
     user: int = 0
@@ -87,8 +87,7 @@ class _Total:
     core: int | None = None
 
 
-@dataclass(slots=True)
-class _Intervals:
+class _Intervals(Struct):
     clock: DayClock
     table: BlockTable = field(default_factory=BlockTable)
     is_full: bool = False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from exhume.model.arrays import I64, U64
@@ -54,8 +54,7 @@ class Trust(IntEnum):
     """By the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What a piece knows about its clock: wall time minus the clock's own."""
 
     offset_ns: int
@@ -64,8 +63,7 @@ class Claim:
     """For the user: where that comes from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(Struct, frozen=True):
     """Which machine it comes from, as far as the input says."""
 
     node: str = ""
@@ -75,8 +73,7 @@ class Hints:
     command: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """From when to when samples of which event were taken, and how often."""
 
     start_ns: int
@@ -85,8 +82,7 @@ class Interval:
     rate_hz: float
 
 
-@dataclass(frozen=True, slots=True)
-class RowFile:
+class RowFile(Struct, frozen=True):
     """Rows that stay on disk. Not mapped: what was read once would count as ours from then on."""
 
     path: Path
@@ -98,8 +94,7 @@ class RowFile:
         return self.count
 
 
-@dataclass(frozen=True, slots=True)
-class RowTable:
+class RowTable(Struct, frozen=True):
     """Samples in any order, more than fit into memory."""
 
     slots: Mapping[int, Rows | RowFile]
@@ -135,8 +130,7 @@ def blocks_of(rows: Rows | RowFile) -> Iterator[Rows]:
             yield rows[begin : begin + BLOCK_ROWS]
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(Struct, frozen=True):
     rows: RowTable
     tree: StackTree
     threads: Threads
@@ -145,8 +139,7 @@ class Sampled:
     """A small fingerprint of when and where samples were taken: the same for the same samples."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What the user is told about an input, besides what can be asked of the recording."""
 
     samples: int = 0
@@ -164,8 +157,7 @@ class Facts:
     """What could not be read, with its place in the input."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Any of its three kinds of content may be absent. Times are of `clock`."""
 
     hints: Hints

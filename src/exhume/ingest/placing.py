@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.ingest.clocks import Anchor, name_host, settle
 from exhume.ingest.manifest import Finished, Manifest
@@ -26,8 +28,7 @@ _MARGIN = 0.05
 """So much more of its frames must be named for text to be taken instead of perf.data."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedInput:
+class PlacedInput(Struct, frozen=True):
     task: ReadTask
     node: str
     pieces: tuple[tuple[PieceSummary, Claim | None], ...]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from exhume.ingest import assemble_perf
 from exhume.ingest.context import Context
@@ -48,8 +49,7 @@ class Role(Enum):
     """Names for the others; nothing of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     name: str
     role: Role
     matches: Callable[[bytes, Path], bool]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class InputReport:
+class InputReport(Struct, frozen=True):
     path: str
     format: str
     """`perf.data`, `perf script`, …; empty where nobody knows."""
@@ -28,8 +28,7 @@ class InputReport:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingReport:
+class RecordingReport(Struct, frozen=True):
     node: str
     path: str
     segments: int
@@ -39,8 +38,7 @@ class RecordingReport:
     """Of the counters that were among the inputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportReport:
+class ImportReport(Struct, frozen=True):
     recordings: tuple[RecordingReport, ...]
     inputs: tuple[InputReport, ...]
     seconds: float

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import median_low
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
@@ -71,8 +72,7 @@ def is_bare(head: bytes) -> bool:
     return MARK.search(head) is None and kind in _BARE and is_sure
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     mark: re.Match[bytes] | None
     text: bytes
     line: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.ingest.docker_ps import DockerLooks
@@ -40,8 +41,7 @@ _FIXED = frozenset({"stat", "softirqs", "interrupts", "meminfo", "vmstat", "cgro
 """Kinds whose lines stay the same: one that has only the first of them was cut short."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """When a block was copied."""
 
     wall_ns: int
@@ -50,8 +50,7 @@ class Moment:
     """A path in its mark, and the name of the file: which of several kinds alike it may be."""
 
 
-@dataclass(slots=True)
-class Looks:
+class Looks(Struct):
     """Reads block after block."""
 
     passed_over: dict[str, int] = field(default_factory=dict)

@@ -7,8 +7,9 @@ was taken at one end of them, if its name says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from exhume.ingest.piece import Claim, Trust
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 # How each kind begins, at the start of a line. Strict: a log line must not look like one.
 STARTS: tuple[tuple[str, bytes], ...] = (
@@ -37,8 +39,7 @@ _BY_LINE = frozenset({"softnet_stat", "systemctl show", "count"})
 """Each of their lines looks like the first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     kind: str
     text: bytes
     at: int

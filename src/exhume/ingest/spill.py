@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import zstandard
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from exhume.ingest.piece import (
     ROW,
@@ -37,14 +38,14 @@ _SUFFIX = ".piece"
 def save(folder: Path, number: int, piece: Piece) -> None:
     arrays: dict[str, Array] = {}
     values: dict[str, Any] = {
-        "hints": asdict(piece.hints),
+        "hints": to_builtins(piece.hints),
         "clock": piece.clock.value,
-        "claim": asdict(piece.claim) if piece.claim else None,
+        "claim": to_builtins(piece.claim) if piece.claim else None,
         "events": [_event_row(event) for event in piece.events],
-        "facts": asdict(piece.facts),
+        "facts": to_builtins(piece.facts),
         "blocks": [[block.field, block.instances] for block in piece.blocks],
         "is_filler": piece.is_filler,
-        "guesses": [asdict(guess) for guess in piece.guesses],
+        "guesses": [to_builtins(guess) for guess in piece.guesses],
         "told_ns": piece.told_ns,
         "edge": piece.edge,
     }
@@ -62,7 +63,7 @@ def save(folder: Path, number: int, piece: Piece) -> None:
         }  # fmt: skip
         values["frames"] = [[frame.name, frame.module, int(frame.kind)] for frame in tree.frames]
         values["comms"], values["cgroups"] = threads.comm, threads.cgroup
-        values["intervals"] = [asdict(interval) for interval in sampled.intervals]
+        values["intervals"] = [to_builtins(interval) for interval in sampled.intervals]
         values["rows"] = _save_rows(folder, number, sampled.rows)
         for rows in sampled.rows.slots.values():
             if isinstance(rows, RowFile) and rows.renumbered is not None:

@@ -6,11 +6,11 @@ import io
 import lzma
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 import zstandard
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -35,8 +35,7 @@ def no_progress(_: int) -> None:
     """Nobody watches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file to import."""
 
     path: Path

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -24,12 +26,10 @@ _MAX_PERF_MAP_BYTES = 32 << 20
 CACHE_BYTES = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """Where names may lie, for all inputs of one import."""
 
-    host: Host = field(compare=False)
-    """Not compared: in another process it is another one, and yet the same machine."""
+    host: Host
     symfs: Path | None = None
     """The root of the machine that was recorded, or a copy of parts of it."""
     build_id_cache: Path | None = None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from exhume.derive.stamps import (
     CTIME,
@@ -90,8 +91,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
         )
 
 
-@dataclass(slots=True)
-class SystemLog(LogParser):
+class SystemLog(Struct, LogParser):
     path: Path
     years: Years
     times: LocalTimes = field(default_factory=LocalTimes)
@@ -150,8 +150,7 @@ class SystemLog(LogParser):
         return self._pairs.claim() if self.clock == ClockKind.WALL else None
 
 
-@dataclass(slots=True)
-class MonotonicLog(LogParser):
+class MonotonicLog(Struct, LogParser):
     """journalctl -o short-monotonic: some milliseconds off the kernel log's clock."""
 
     path: Path

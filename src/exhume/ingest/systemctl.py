@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.model.event import Event
@@ -28,8 +30,7 @@ _BULLETS = "●○×↻*"
 _WALL = re.compile(r"\w+ (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:UTC|GMT)")
 
 
-@dataclass(slots=True)
-class UnitLooks:
+class UnitLooks(Struct):
     """Look after look, those of a list and those of `show` apart: they say different things."""
 
     _before: dict[str, dict[str, Unit]] = field(default_factory=dict)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from exhume.errors import ExhumeError
 from exhume.ingest import spill
@@ -35,8 +36,7 @@ class StoppedError(Exception):
     """The user wants no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTask:
+class ReadTask(Struct, frozen=True):
     input: Input
     format: str
     folder: Path
@@ -47,8 +47,7 @@ class ReadTask:
     nodes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PieceSummary:
+class PieceSummary(Struct, frozen=True):
     """What has to be known of a piece to place it in time; the rest stays on disk."""
 
     number: int
@@ -70,8 +69,7 @@ class PieceSummary:
     edge: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A piece in its place."""
 
     folder: Path
@@ -82,8 +80,7 @@ class Part:
     is_kernel_log: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MergeTask:
+class MergeTask(Struct, frozen=True):
     root: Path
     start_ns: int
     hints: Hints

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from exhume import __version__
 from exhume.ingest.piece import ROW, ClockKind, Hints, Interval, Piece, RowTable, Sampled
@@ -32,16 +32,14 @@ USER_HZ = 100
 _INPUT = re.compile(r"\(([0-9a-f]{16})\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """An input, for the origin of a segment."""
 
     name: str
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """What is in the recording of one stretch: several segments where one would be too large."""
 
     segments: tuple[Segment, ...]

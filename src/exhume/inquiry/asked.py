@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.diagnose.symptoms import Group, severity
 from exhume.model.answers import EventAnswer
@@ -16,8 +17,7 @@ AROUND_NS = 1800 * 1_000_000_000
 """On each side of an instant that is asked about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What to explain. Nothing named: the worst symptom of the window."""
 
     at: Window | None = None

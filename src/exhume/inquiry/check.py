@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.detect.detectors import findings
 from exhume.diagnose.checks import kernel_risks, merged, poor_success, risks_now
@@ -34,8 +33,7 @@ _MOST_READS = 500
 _TRIES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     now: NodeNow
     looked: tuple[str, ...]
     missing: tuple[str, ...]

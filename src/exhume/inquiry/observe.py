@@ -7,9 +7,9 @@ the roll-ups, and what explains it lies around it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from exhume.diagnose.symptoms import doubtful
 from exhume.model.answers import MAP_MODES, SeriesAnswer

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.detect.detectors import findings
 from exhume.diagnose.followed import following, harm_before
@@ -36,8 +38,7 @@ AROUND_NS = 900 * SECOND_NS
 MOST_AROUND_NS = 3600 * SECOND_NS
 
 
-@dataclass(frozen=True, slots=True)
-class _Inquiry:
+class _Inquiry(Struct, frozen=True):
     recording: Recording
     seen: Observation
     groups: Sequence[Group]

@@ -5,7 +5,7 @@ Every percentage names its denominator. NaN (null in JSON) means not recorded, n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.model.arrays import F32, I8, I32, I64, U8
 from exhume.model.modes import MAP_MODES as MAP_MODES
@@ -13,8 +13,7 @@ from exhume.model.stack import Frame
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Which samples take part. Empty means all."""
 
     cores: tuple[int, ...] = ()
@@ -33,8 +32,7 @@ class Filter:
     """namespace/name, or the uid."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreMap:
+class CoreMap(Struct, frozen=True):
     """Core × time, from the per-core times of /proc/stat."""
 
     window: Window
@@ -52,8 +50,7 @@ class CoreMap:
     """Shape (columns,): all cores, all seconds of the column: the average that lies."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubSecondMap:
+class SubSecondMap(Struct, frozen=True):
     """FlameScope's heat map: a column is a second, a row a slice of it, a cell counts samples."""
 
     window: Window
@@ -66,8 +63,7 @@ class SubSecondMap:
     """Shape (rows, columns): the core time those samples stand for."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlameTree:
+class FlameTree(Struct, frozen=True):
     """Breadth-first, parent[i] < i, node 0 is the root: everything in the window."""
 
     window: Window
@@ -81,8 +77,7 @@ class FlameTree:
     """Core time in branches too thin to keep; it still counts in its ancestors' total."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopProcess:
+class TopProcess(Struct, frozen=True):
     comm: str
     pid: int
     tid: int | None
@@ -106,8 +101,7 @@ class TopProcess:
     pod: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TopFrame:
+class TopFrame(Struct, frozen=True):
     frame: Frame
     inclusive_percent_of_selection: float
     self_percent_of_selection: float
@@ -119,8 +113,7 @@ class TopFrame:
     """As a leaf it only marks where interrupts came back on: the time belongs to its caller."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreTimes:
+class CoreTimes(Struct, frozen=True):
     """One core over the window, by mpstat's arithmetic."""
 
     core: int
@@ -134,8 +127,7 @@ class CoreTimes:
     worst_second_percent: float
 
 
-@dataclass(frozen=True, slots=True)
-class Top:
+class Top(Struct, frozen=True):
     window: Window
     filter: Filter
     seconds_recorded: float
@@ -148,8 +140,7 @@ class Top:
     """What weakens the answer: lost samples, gaps, a lowered rate."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreMoment:
+class CoreMoment(Struct, frozen=True):
     """Who was on the core at that instant: the sample nearest to it."""
 
     core: int
@@ -165,8 +156,7 @@ class CoreMoment:
     mode: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessOnCores:
+class ProcessOnCores(Struct, frozen=True):
     """One row of `CoreProcesses`."""
 
     comm: str
@@ -179,8 +169,7 @@ class ProcessOnCores:
     """Of each of the answer's cores, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreProcesses:
+class CoreProcesses(Struct, frozen=True):
     """Who took how much of which core, most time first."""
 
     window: Window
@@ -196,8 +185,7 @@ class CoreProcesses:
     """How many those are."""
 
 
-@dataclass(frozen=True, slots=True)
-class SampleAnswer:
+class SampleAnswer(Struct, frozen=True):
     wall_ns: int
     core: int
     comm: str
@@ -210,8 +198,7 @@ class SampleAnswer:
     """From the process down to the leaf."""
 
 
-@dataclass(frozen=True, slots=True)
-class SamplesAnswer:
+class SamplesAnswer(Struct, frozen=True):
     """Samples as they were taken, the earliest first."""
 
     window: Window
@@ -220,8 +207,7 @@ class SamplesAnswer:
     samples: tuple[SampleAnswer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CoreQueues:
+class CoreQueues(Struct, frozen=True):
     """Queues of one network device whose interrupts go to one core."""
 
     core: int
@@ -229,14 +215,12 @@ class CoreQueues:
     queues: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CoreNode:
+class CoreNode(Struct, frozen=True):
     core: int
     numa_node: int
 
 
-@dataclass(frozen=True, slots=True)
-class LateSample:
+class LateSample(Struct, frozen=True):
     """A sample that came late on a core that was not idle: interrupts were off before it."""
 
     core: int
@@ -254,8 +238,7 @@ class LateSample:
     """Who called the leaf: a leaf that only switches interrupts on again says nothing itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesAnswer:
+class SeriesAnswer(Struct, frozen=True):
     """One field over a window, on wall time: raw readings, and the rate where it is a counter."""
 
     field: str
@@ -267,8 +250,7 @@ class SeriesAnswer:
     """Changes where a counter may have started anew (a reboot, a gap): never subtract across."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventAnswer:
+class EventAnswer(Struct, frozen=True):
     wall_ns: int
     kind: str
     subject: str
@@ -279,8 +261,7 @@ class EventAnswer:
     fields: dict[str, str | int | float]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A stretch that can be asked about, or could not be read."""
 
     window: Window

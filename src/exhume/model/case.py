@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from exhume.model.finding import Figure
 from exhume.model.window import Window
@@ -22,8 +23,7 @@ KINDS = (
 """What a root cause can be: the mechanism, never a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Party:
+class Party(Struct, frozen=True):
     """Somebody who takes part, by all that is known of it."""
 
     comm: str | None = None
@@ -44,8 +44,7 @@ class Party:
         return f"CPU {self.core}" if self.core is not None else "somebody unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Symptom:
+class Symptom(Struct, frozen=True):
     """Harm to a victim, or the user's question."""
 
     kind: str
@@ -64,8 +63,7 @@ class Symptom:
     """The victim waited. Where it was refused at once nobody kept it waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tests:
+class Tests(Struct, frozen=True):
     """The four tests that a link between cause and effect can pass."""
 
     order: Outcome = "untested"
@@ -81,8 +79,7 @@ class Tests:
         return self.order, self.place, self.dose, self.counterfactual
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     id: str
     claim: str
     figures: dict[str, Figure]
@@ -91,8 +88,7 @@ class Evidence:
     """The command that shows it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     claim: str
     role: Role
     tests: Tests
@@ -100,8 +96,7 @@ class Link:
     """Ids. A link without evidence can't be: `diagnose.build` refuses it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RootCause:
+class RootCause(Struct, frozen=True):
     kind: str
     """One of KINDS."""
     culprit: Party
@@ -110,8 +105,7 @@ class RootCause:
     """At least `payer` and `victim` where there are any."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(Struct, frozen=True):
     kind: str
     culprit: Party
     details: dict[str, Figure | dict[str, Figure]]
@@ -119,8 +113,7 @@ class Suspect:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     kind: str
     culprit: Party
     details: dict[str, Figure | dict[str, Figure]]
@@ -129,24 +122,21 @@ class Rejected:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     status: Status
     summary: str
     confidence: Confidence | None
     root_cause: RootCause | None
 
 
-@dataclass(frozen=True, slots=True)
-class Actions:
+class Actions(Struct, frozen=True):
     now: tuple[str, ...] = ()
     for_good: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     verify: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+class Risk(Struct, frozen=True):
     """What harms nobody yet."""
 
     kind: str
@@ -156,8 +146,7 @@ class Risk:
     check: str
 
 
-@dataclass(frozen=True, slots=True)
-class SinceFix:
+class SinceFix(Struct, frozen=True):
     """Before and after the user's fix: the same harm to the same victim."""
 
     fix_wall_ns: int
@@ -174,8 +163,7 @@ class SinceFix:
     for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     window: Window
     """What was looked at."""
     node: str

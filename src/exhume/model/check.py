@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from exhume.model.case import Risk
 from exhume.model.container import Container
 from exhume.model.evidence import IrqLine
 
 
-@dataclass(frozen=True, slots=True)
-class UnitNow:
+class UnitNow(Struct, frozen=True):
     """A service as systemd tells of it; None where it does not."""
 
     name: str
@@ -22,8 +22,7 @@ class UnitNow:
     unit_file_state: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EnabledUnit:
+class EnabledUnit(Struct, frozen=True):
     """A unit that the machine starts by itself."""
 
     name: str
@@ -33,8 +32,7 @@ class EnabledUnit:
     is_packaged: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NodeNow:
+class NodeNow(Struct, frozen=True):
     """One look at a node, without a recording. None: not there, or not to be seen."""
 
     kernel: str
@@ -50,8 +48,7 @@ class NodeNow:
     """Patterns of the units that the user expects; None: whatever a package brought."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckAnswer:
+class CheckAnswer(Struct, frozen=True):
     """`exhume check`."""
 
     wall_ns: int

@@ -7,11 +7,11 @@ in suspend, and drifts; so the mapping is a list of pieces, one from each pair t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I64
 from exhume.model.window import Window
@@ -21,8 +21,7 @@ MAX_SLEW_RATIO = 1e-3
 MAX_JITTER_NS = 20_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ClockPair:
+class ClockPair(Struct, frozen=True):
     monotonic_ns: int
     wall_ns: int
     kernel_log_ns: int | None = None
@@ -33,8 +32,7 @@ class ClockPair:
         return self.wall_ns - self.monotonic_ns
 
 
-@dataclass(frozen=True)
-class ClockMap:
+class ClockMap(Struct, frozen=True, dict=True):
     pairs: tuple[ClockPair, ...]
 
     @staticmethod

@@ -5,7 +5,7 @@ NaN (null in JSON) means not recorded, never zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.model.answers import EventAnswer
 from exhume.model.arrays import F64, I64
@@ -13,8 +13,7 @@ from exhume.model.fields import EventKind, Field
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class EventTally:
+class EventTally(Struct, frozen=True):
     """Events of one kind and name that are counted and not listed."""
 
     kind: str
@@ -22,8 +21,7 @@ class EventTally:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class EventGroup:
+class EventGroup(Struct, frozen=True):
     """Events that say the same of the same thing, as one line."""
 
     first_wall_ns: int
@@ -42,8 +40,7 @@ class EventGroup:
     """Of the first of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventsAnswer:
+class EventsAnswer(Struct, frozen=True):
     """`exhume events`: what happened in a window, in order of time."""
 
     window: Window
@@ -54,8 +51,7 @@ class EventsAnswer:
     """What weakens the answer: damaged stretches."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceSeries:
+class InstanceSeries(Struct, frozen=True):
     """One instance of a field over the window."""
 
     instance: str
@@ -73,8 +69,7 @@ class InstanceSeries:
     values: F64
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesReport:
+class SeriesReport(Struct, frozen=True):
     """`exhume series`: a field of the catalogue; counters as their rate, unless raw."""
 
     window: Window
@@ -89,16 +84,14 @@ class SeriesReport:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True):
     """`exhume fields`: everything that can be recorded."""
 
     fields: tuple[Field, ...]
     events: tuple[EventKind, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class IrqLine:
+class IrqLine(Struct, frozen=True):
     """One line of /proc/interrupts over the window."""
 
     irq: str
@@ -117,8 +110,7 @@ class IrqLine:
     """In one interval between two readings."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetCore:
+class NetCore(Struct, frozen=True):
     """What one core did for the network, and how busy it was. Percentages are of that core."""
 
     core: int
@@ -139,8 +131,7 @@ class NetCore:
     """Queues of network devices whose interrupt goes here."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetThread:
+class NetThread(Struct, frozen=True):
     """A kernel thread that serves the network: ksoftirqd, NAPI, threaded interrupts."""
 
     name: str
@@ -154,8 +145,7 @@ class NetThread:
     worst_wait_wall_ns: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(Struct, frozen=True):
     """A network device whose queues meet on one core."""
 
     device: str
@@ -166,8 +156,7 @@ class Crowd:
     percent_of_its_interrupts: float
 
 
-@dataclass(frozen=True, slots=True)
-class IrqsAnswer:
+class IrqsAnswer(Struct, frozen=True):
     """`exhume irqs`: which queue interrupts which core, and what else that core had to do."""
 
     window: Window

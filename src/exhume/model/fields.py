@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Field:
+
+class Field(Struct, frozen=True):
     id: str
     unit: str
     kind: Literal["counter", "gauge"]
@@ -16,8 +16,7 @@ class Field:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class EventKind:
+class EventKind(Struct, frozen=True):
     id: str
     help: str
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from exhume.model.window import Window
 
 Figure = str | int | float
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     kind: str
     """The detector's word for it: `saturated-core`, `zombie-cgroups`, …"""
     claim: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 VERSION = 1
 Kind = Literal["identity", "volatile", "config", "state", "load"]
@@ -22,8 +23,7 @@ TIERS: tuple[Tier, ...] = ("mechanism", "configuration", "label", "load")
 what may just as well be the illness itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
+class Area(Struct, frozen=True):
     """One kind of thing that a node has, and what it means to lack one."""
 
     name: str
@@ -73,8 +73,7 @@ AREAS: tuple[Area, ...] = (
 AREA = {area.name: area for area in AREAS}
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     kind: Kind
     """`identity` (which node it is), `volatile` (changes by itself), `config`, `state` (what is
     running), `load`."""
@@ -88,8 +87,7 @@ class Field:
         return Field(kind, value, hash_of(value))
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True):
     """What a node is and runs. Secrets are not in it: they are left out, or four hex digits."""
 
     fingerprint: int

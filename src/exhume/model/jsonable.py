@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING as NO_DEFAULT
-from dataclasses import Field, fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import fields
 
 from exhume.errors import ParseError
 from exhume.model.series import MISSING
@@ -52,12 +52,10 @@ def is_time(name: str) -> bool:
 
 def jsonable(value: object, *, nanoseconds: bool = False) -> Json:
     """A value of `model` as what `json.dumps` takes (with `allow_nan=False`)."""
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return {
-            json_name(entry.name): jsonable(
-                getattr(value, entry.name), nanoseconds=is_nanoseconds(entry.name)
-            )
-            for entry in fields(value)
+            json_name(name): jsonable(getattr(value, name), nanoseconds=is_nanoseconds(name))
+            for name in value.__struct_fields__
         }
     if isinstance(value, np.ndarray):
         return _array(value, nanoseconds)
@@ -145,8 +143,8 @@ def _read(kind: Any, data: object, path: str, where: str, *, nanoseconds: bool) 
             key: _read(arguments[1], entry, path, f"{where}.{key}", nanoseconds=False)
             for key, entry in data.items()
         }
-    if is_dataclass(kind):
-        return _read_dataclass(kind, data, path, where)
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return _read_struct(kind, data, path, where)
     if isinstance(kind, type) and issubclass(kind, Enum):
         if not isinstance(data, str) or data.upper() not in kind.__members__:
             raise wrong("one of " + ", ".join(name.lower() for name in kind.__members__))
@@ -201,19 +199,17 @@ def _read_array(dtype: Any, data: object, wrong: Any, nanoseconds: bool) -> np.n
         raise wrong("an array of numbers") from None
 
 
-def _read_dataclass(kind: Any, data: object, path: str, where: str) -> Any:
+def _read_struct(kind: type[Struct], data: object, path: str, where: str) -> Any:
     if not isinstance(data, dict):
         raise ParseError(path, where, f"an object ({kind.__name__})")
-    hints = type_hints(kind)
     given: dict[str, Any] = {}
-    entry: Field[Any]
     for entry in fields(kind):
         key = json_name(entry.name)
         if key in data:
             place = f"{where}.{key}" if where != "the top" else key
             given[entry.name] = _read(
-                hints[entry.name], data[key], path, place, nanoseconds=is_nanoseconds(entry.name)
+                entry.type, data[key], path, place, nanoseconds=is_nanoseconds(entry.name)
             )
-        elif entry.default is NO_DEFAULT and entry.default_factory is NO_DEFAULT:
+        elif entry.required:
             raise ParseError(path, where, f"a field '{key}'")
     return kind(**given)

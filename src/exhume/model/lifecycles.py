@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import F64, I32, I64, Bool
 from exhume.model.window import Window
@@ -14,8 +14,7 @@ Mark = Literal["crash loop", "loop", "many short jobs", "scheduled", "healthy"]
 """From worst to best; the rules are in `derive.units`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessEvents:
+class ProcessEvents(Struct, frozen=True):
     """Execs and exits as columns of one length, in order of time: there may be 400,000."""
 
     names: tuple[str, ...]
@@ -45,8 +44,7 @@ def no_lives() -> ProcessEvents:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessTime:
+class ProcessTime(Struct, frozen=True):
     """What one process took of the cores in a window, by its samples."""
 
     comm: str
@@ -59,8 +57,7 @@ class ProcessTime:
     core_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Boot:
+class Boot(Struct, frozen=True):
     """When the machine ran from one boot to the next, as far as it was recorded."""
 
     node: str
@@ -70,8 +67,7 @@ class Boot:
     window: Window
 
 
-@dataclass(frozen=True, slots=True)
-class Lifecycle:
+class Lifecycle(Struct, frozen=True):
     """A unit, a container (by its name, over all its ids), or a program under one parent."""
 
     kind: Literal["unit", "container", "process"]
@@ -105,8 +101,7 @@ class Lifecycle:
     """In equal parts of the window, from its start to its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnitsAnswer:
+class UnitsAnswer(Struct, frozen=True):
     """`exhume units`: who keeps dying, and what each start costs. The worst first."""
 
     window: Window

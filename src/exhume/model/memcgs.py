@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.model.arrays import I64
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class Slope:
+class Slope(Struct, frozen=True):
     """How fast something grows, by the median of the slopes between all pairs of readings."""
 
     per_hour: float
@@ -20,8 +19,7 @@ class Slope:
     over_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class ZombieParent:
+class ZombieParent(Struct, frozen=True):
     """A cgroup whose children died and are still held."""
 
     path: str
@@ -34,8 +32,7 @@ class ZombieParent:
     read_wall_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class MemcgName:
+class MemcgName(Struct, frozen=True):
     """Memory cgroups of one name, ids and digits folded to `*`."""
 
     name: str
@@ -50,8 +47,7 @@ class MemcgName:
         return max(0, self.removed - self.released)
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """What becomes slow: one walk over all zombies, when it takes this long."""
 
     seconds: float
@@ -61,8 +57,7 @@ class Walk:
     """From the end of the window on, at this growth; 0 when it is so already, None for never."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(Struct, frozen=True):
     """When it will hurt at this rate. An estimate: the assumption is part of it."""
 
     kernel: str
@@ -74,8 +69,7 @@ class Outlook:
     walks: tuple[Walk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ZombiesAnswer:
+class ZombiesAnswer(Struct, frozen=True):
     """`exhume zombies`: memory cgroups that are dead and not gone."""
 
     window: Window

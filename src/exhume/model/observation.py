@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.model.answers import MAP_MODES, EventAnswer, LateSample, SeriesAnswer
 from exhume.model.arrays import F32, I16, I64
@@ -16,8 +16,7 @@ from exhume.model.occupancy import Hold, Occupancy
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class CoreLoad:
+class CoreLoad(Struct, frozen=True):
     """What each core did from reading to reading of its times, in permille."""
 
     cores: tuple[int, ...]
@@ -46,8 +45,7 @@ def _percent(permille: I16) -> F32:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True):
     window: Window
     node: str
     kernel: str
@@ -86,8 +84,7 @@ class Observation:
         return next((one for one in self.series.get(name, ()) if one.instance == instance), None)
 
 
-@dataclass(frozen=True, slots=True)
-class CloseUp:
+class CloseUp(Struct, frozen=True):
     """A symptom's own seconds on its own core."""
 
     during: Occupancy

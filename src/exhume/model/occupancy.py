@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class Occupant:
+class Occupant(Struct, frozen=True):
     """A process on one core. Shares are of the samples named."""
 
     comm: str
@@ -36,8 +35,7 @@ class Occupant:
         return max(0.0, 1.0 - self.user_share)
 
 
-@dataclass(frozen=True, slots=True)
-class Occupancy:
+class Occupancy(Struct, frozen=True):
     core: int
     window: Window
     samples: int
@@ -47,8 +45,7 @@ class Occupancy:
     """Of the core's time in the window, whoever was interrupted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """A thread that stayed in the kernel, from its first sample to its last."""
 
     core: int

@@ -5,15 +5,14 @@ The numbers of threads and stacks hold for the whole of it, whatever segments it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.model.arrays import I32, I64, U16
 from exhume.model.stack import StackTree
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class ProfiledThread:
+class ProfiledThread(Struct, frozen=True):
     pid: int
     tid: int
     comm: str
@@ -25,8 +24,7 @@ class ProfiledThread:
     """Pids of two boots are two processes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(Struct, frozen=True):
     """What the columns of samples point into."""
 
     window: Window
@@ -40,8 +38,7 @@ class Tables:
     threads: tuple[ProfiledThread, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SampleBatch:
+class SampleBatch(Struct, frozen=True):
     """Samples in order of wall time."""
 
     wall_ns: I64
@@ -57,16 +54,14 @@ class SampleBatch:
         return len(self.wall_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """Every sample of a window."""
 
     tables: Tables
     samples: SampleBatch
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileTotals:
+class ProfileTotals(Struct, frozen=True):
     """The samples of a window added up by core, thread and stack: no order in time is left.
 
     Where that would be too many rows, over cores; where it still is, over a process's threads.

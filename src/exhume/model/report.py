@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.model.answers import CoreMap, FlameTree
 from exhume.model.arrays import I64
 from exhume.model.case import Case
 
 
-@dataclass(frozen=True, slots=True)
-class ZombieCurve:
+class ZombieCurve(Struct, frozen=True):
     wall_ns: I64
     counts: I64
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     case: Case
     cores: CoreMap | None
     """Around the symptom, or the whole window where there is none; None without times of cores."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.model.arrays import I32, I64, U16, U32
 
@@ -10,8 +10,7 @@ NO_CORE = 65_535
 """The core of a sample that does not say which: beyond any machine's last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """One row per sample: at this time this core ran this thread in this stack.
 
     Idle-loop samples are not here; interrupt work on top of an idle core is.
@@ -30,8 +29,7 @@ class Samples:
         return len(self.time_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class Threads:
+class Threads(Struct, frozen=True):
     """One row per (thread, name, cgroup): an exec or a renaming makes a new row."""
 
     pid: I32
@@ -46,8 +44,7 @@ class Threads:
         return len(self.pid)
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """From when on samples were taken how: rate and event may change within a recording."""
 
     start_ns: int

@@ -12,12 +12,12 @@ import re
 import textwrap
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.jsonable import Json, is_nanoseconds, is_time, json_name, type_hints
 
@@ -32,7 +32,7 @@ def schema_of(kind: type, *, title: str) -> dict[str, Json]:
     return {
         "$schema": DIALECT,
         "title": title,
-        "description": inspect.getdoc(kind) or "",
+        "description": _doc(kind),
         **reference,
         "$defs": dict(sorted(definitions.items())),
     }
@@ -76,7 +76,7 @@ def _schema(kind: Any, definitions: dict[str, Json], doc: str, name: str = "") -
         return {"type": "array", "prefixItems": each, "minItems": len(each), "items": False}
     if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": _schema(arguments[1], definitions, "")}
-    if is_dataclass(kind) and isinstance(kind, type):
+    if isinstance(kind, type) and issubclass(kind, Struct):
         if kind.__name__ not in definitions:
             definitions[kind.__name__] = {}  # holds the place while its own fields are described
             definitions[kind.__name__] = _object(kind, definitions)
@@ -90,19 +90,17 @@ def _schema(kind: Any, definitions: dict[str, Json], doc: str, name: str = "") -
     return {"type": {str: "string", bool: "boolean", type(None): "null"}[kind]}
 
 
-def _object(kind: type, definitions: dict[str, Json]) -> dict[str, Json]:
+def _object(kind: type[Struct], definitions: dict[str, Json]) -> dict[str, Json]:
     hints, docs = type_hints(kind), field_docs(kind)
     properties: dict[str, Json] = {}
-    for entry in fields(kind):
-        doc = docs.get(entry.name, "")
-        schema = _schema(hints[entry.name], definitions, doc, entry.name)
-        described = " ".join(part for part in (_unit(entry.name), doc) if part)
-        properties[json_name(entry.name)] = (
-            {**schema, "description": described} if described else schema
-        )
+    for name in kind.__struct_fields__:
+        doc = docs.get(name, "")
+        schema = _schema(hints[name], definitions, doc, name)
+        described = " ".join(part for part in (_unit(name), doc) if part)
+        properties[json_name(name)] = {**schema, "description": described} if described else schema
     return {
         "type": "object",
-        "description": inspect.getdoc(kind) if _has_own_doc(kind) else "",
+        "description": _doc(kind),
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
@@ -115,9 +113,9 @@ def _unit(name: str) -> str:
     return "Seconds." if is_nanoseconds(name) else ""
 
 
-def _has_own_doc(kind: type) -> bool:
-    # dataclass() writes the signature where there is no docstring.
-    return not (kind.__doc__ or "").startswith(kind.__name__ + "(")
+def _doc(kind: type) -> str:
+    # getdoc would answer with Struct's own where a class has none.
+    return inspect.cleandoc(kind.__doc__) if kind.__doc__ else ""
 
 
 def _array(dtype: Any, doc: str, name: str) -> dict[str, Json]:

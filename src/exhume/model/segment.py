@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.model.clock import ClockMap
 from exhume.model.event import Event
@@ -14,8 +15,7 @@ from exhume.model.stack import StackTree
 _IMPORT = re.compile(r"exhume \S+ import, part (\d+)/(\d+): (.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Which machine, which boot, recorded by what."""
 
     node: str
@@ -39,8 +39,7 @@ class Origin:
         return f"exhume {version} import, part {part}/{parts}: {inputs}"
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentData:
+class SegmentData(Struct, frozen=True):
     origin: Origin
     clock: ClockMap
     start_ns: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I64
 
@@ -12,8 +11,7 @@ MISSING = np.iinfo(np.int64).min
 """In `Block.values`: this instance had no reading at this tick. Not zero."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     field: str
     """Id in the catalogue, `model.fields`."""
     instances: tuple[str, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 from exhume.model.arrays import I32, U8
 
@@ -26,15 +27,13 @@ class Mode(IntEnum):
     IRQ = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     name: str
     module: str
     kind: FrameKind
 
 
-@dataclass(frozen=True, slots=True)
-class StackTree:
+class StackTree(Struct, frozen=True):
     """Nodes in breadth-first order (parent[i] < i), so that sums run up the tree in one sweep.
 
     Node 0 is the root, with no frame (frame 0 is the empty one) and parent -1.

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class SourceState:
+class SourceState(Struct, frozen=True):
     name: str
     state: Literal["ok", "absent", "broken", "slow"]
     """`absent`: this kernel doesn't offer it; `broken`: it does, and it can't be read."""
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Something that could be recorded on this machine and isn't."""
 
     what: str
@@ -27,8 +26,7 @@ class Missing:
     """What gives it: a capability, a setting, a package."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """The recorder measured by itself, over the last minute."""
 
     cpu_percent_of_one_core: float | None
@@ -41,23 +39,20 @@ class Cost:
     """Since the recorder started."""
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     window: Window | None
     """None where not even the time could be read."""
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """A stretch that is kept longer than the rest."""
 
     window: Window
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(Struct, frozen=True):
     """What the recording takes. The recorder writes down the limits; who asks looks at the rest."""
 
     keep_ns: int | None
@@ -76,8 +71,7 @@ class Disk:
     pins: tuple[Pin, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """Where a recording comes from that no recorder made."""
 
     files: tuple[str, ...]
@@ -85,8 +79,7 @@ class Imported:
     """When the last of it was imported."""
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """One recorder and its data directory."""
 
     state: Literal["running", "stopped", "never", "imported"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Window:
+class Window(Struct, frozen=True, order=True):
     start_ns: int
     end_ns: int
 

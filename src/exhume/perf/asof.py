@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I64
 from exhume.perf.joins import contiguous, library
@@ -30,8 +29,7 @@ def last_before(key: I64, position: I64, asked_key: I64, asked_position: I64) ->
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """From this time on, this key (a thread or process id) has this value."""
 
     time: I64

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I64
 from exhume.model.event import Event
@@ -94,8 +94,7 @@ def _medians(group: I64, lifetime: I64) -> list[float | None]:
     return [value if some else None for value, some in zip(middle.tolist(), count, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """What numbers stand for."""
 
     history: History

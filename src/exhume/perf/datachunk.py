@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.model.arrays import I64, U32, U64
 from exhume.perf import records
@@ -31,8 +32,7 @@ _MISC_MMAP_DATA = 1 << 13
 _MMAP_NAME_AT = 40
 
 
-@dataclass(frozen=True, slots=True)
-class KernelMap:
+class KernelMap(Struct, frozen=True):
     """Where the kernel or one of its modules lay when it was recorded."""
 
     start: int
@@ -43,8 +43,7 @@ class KernelMap:
     """`[kernel.kallsyms]_text`, `[nf_conntrack]`, `/lib/modules/…/nf_conntrack.ko`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     samples: SampleColumns
     words: U64
     word_count: U32
@@ -91,7 +90,7 @@ def decode(walked: Walked, tells_exec: bool) -> Chunk:
     ]
     old_mappings, old_files, old_kernel = _version_1(rows)
     keep = mappings.pid != _KERNEL_PID
-    mappings = Mappings(*(getattr(mappings, name)[keep] for name in Mappings.__slots__))
+    mappings = Mappings(*(getattr(mappings, name)[keep] for name in Mappings.__struct_fields__))
     return Chunk(
         samples=walked.samples,
         words=walked.words,
@@ -116,14 +115,14 @@ def _code_only(rows: RecordColumns) -> RecordColumns:
     keep = ~(is_map & ((rows.misc & _MISC_MMAP_DATA) != 0))
     if keep.all():
         return rows
-    names = [name for name in RecordColumns.__slots__ if name not in ("buffer", "kinds")]
+    names = [name for name in RecordColumns.__struct_fields__ if name not in ("buffer", "kinds")]
     return replace(rows, **{name: getattr(rows, name)[keep] for name in names})
 
 
 def _where_forks(forks: Forks, rows: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Forks:
     if not rows.any():
         return NO_FORKS
-    return Forks(*(getattr(forks, name)[rows] for name in Forks.__slots__))
+    return Forks(*(getattr(forks, name)[rows] for name in Forks.__struct_fields__))
 
 
 def _kernel_rows(mappings: Mappings) -> Iterator[tuple[int, int, int, int]]:
@@ -170,7 +169,7 @@ def _version_1(rows: RecordColumns) -> tuple[Mappings, dict[int, FileIdentity], 
         for begin, length, offset, hash_ in _kernel_rows(mappings)
     ]
     keep = mappings.pid != _KERNEL_PID
-    kept = Mappings(*(getattr(mappings, name)[keep] for name in Mappings.__slots__))
+    kept = Mappings(*(getattr(mappings, name)[keep] for name in Mappings.__struct_fields__))
     return kept, files, kernel
 
 

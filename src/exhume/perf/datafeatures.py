@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import Struct, field
 
 from exhume.perf.attr import Attr
 
@@ -36,8 +37,7 @@ class Feature(IntEnum):
     CLOCK_DATA = 29
 
 
-@dataclass(frozen=True, slots=True)
-class EventDescription:
+class EventDescription(Struct, frozen=True):
     """An event as `perf record` was told to record it."""
 
     name: str
@@ -45,8 +45,7 @@ class EventDescription:
     ids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ClockReading:
+class ClockReading(Struct, frozen=True):
     """Two clocks at one instant, read by `perf record -k`."""
 
     clock_id: int
@@ -54,8 +53,7 @@ class ClockReading:
     clock_ns: int
 
 
-@dataclass(slots=True)
-class Features:
+class Features(Struct):
     """Grows as sections are read; empty where the file does not say."""
 
     hostname: str = ""

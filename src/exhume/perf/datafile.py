@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, cast
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.perf.attr import Attr, Flag
@@ -33,8 +34,7 @@ _LEAST_CHUNK_BYTES = 1 << 16
 Opener = Callable[[], BinaryIO]
 
 
-@dataclass(frozen=True, slots=True)
-class PerfEvent:
+class PerfEvent(Struct, frozen=True):
     name: str
     attr: Attr
     ids: tuple[int, ...]

@@ -8,10 +8,10 @@ later (tools/perf/util/ordered-events.c), so everything up to it can be handed o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I64, U64
 from exhume.perf.datachunk import Chunk
@@ -24,8 +24,7 @@ MAX_HELD_SAMPLES = 1 << 18
 Table = TypeVar("Table", SampleColumns, Comms, Forks, Mappings)
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(Struct, frozen=True):
     """Everything of a stretch of time, with one dictionary of stacks."""
 
     samples: SampleColumns
@@ -40,8 +39,7 @@ class Epoch:
     mappings: Mappings
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(Struct):
     """What is left of a chunk."""
 
     samples: SampleColumns
@@ -123,5 +121,5 @@ def _epoch(held: list[_Held], limit_ns: int) -> Epoch:
 
 
 def _where(table: Table, rows: I64) -> Table:
-    columns = (getattr(table, field.name)[rows] for field in fields(table))
+    columns = (getattr(table, name)[rows] for name in table.__struct_fields__)
     return type(table)(*columns)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
 import zstandard
+from msgspec import Struct
 
 from exhume.model.arrays import U8
 from exhume.perf.native import span
@@ -52,15 +52,13 @@ class Readable(Protocol):
     def readinto(self, buffer: memoryview, /) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Whole records for the walker. The buffer is used again for the next batch."""
 
     buffer: U8
 
 
-@dataclass(frozen=True, slots=True)
-class Special:
+class Special(Struct, frozen=True):
     """A record that says something about the others."""
 
     type: int

@@ -6,9 +6,8 @@ that its size follows the machine and not the length of the recording.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.model.arrays import I32, I64, U8, U64, Bool
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement, last_before, with_inheritance
@@ -18,8 +17,7 @@ BEFORE_ALL = np.iinfo(np.int64).min
 """The time of what holds since before anything was seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideBand:
+class SideBand(Struct, frozen=True):
     """What became known about processes in one chunk of time."""
 
     comms: Comms
@@ -37,8 +35,7 @@ class SideBand:
     """
 
 
-@dataclass
-class _Maps:
+class _Maps(Struct):
     space: I64 = field(default_factory=lambda: np.empty(0, np.int64))
     start: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
     end: U64 = field(default_factory=lambda: np.empty(0, np.uint64))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I32, I64, U16, U64
 from exhume.model.sample import Threads
@@ -21,8 +21,7 @@ from exhume.perf.tree import address_tree
 _IDLE_NAME = "swapper"
 
 
-@dataclass(frozen=True, slots=True)
-class RawSamples:
+class RawSamples(Struct, frozen=True):
     """A chunk of samples with one dictionary of stacks."""
 
     time: I64

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.errors import EXIT_INTERNAL, ExhumeError
@@ -78,8 +78,7 @@ class Columns(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p) for name, _, _ in COLUMNS]
 
 
-@dataclass(frozen=True, slots=True)
-class SampleColumns:
+class SampleColumns(Struct, frozen=True):
     time: U64
     ip: U64
     period: U64
@@ -100,7 +99,7 @@ class SampleColumns:
 
 
 _NO_ROWS: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, _, dtype in COLUMNS}
-NO_SAMPLES = SampleColumns(*(_NO_ROWS[name] for name in SampleColumns.__slots__))
+NO_SAMPLES = SampleColumns(*(_NO_ROWS[name] for name in SampleColumns.__struct_fields__))
 
 
 def allocate(
@@ -119,8 +118,7 @@ def allocate(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class RecordColumns:
+class RecordColumns(Struct, frozen=True):
     """Records that are not samples, still in the buffer at `offset`."""
 
     buffer: U8
@@ -142,8 +140,7 @@ class RecordColumns:
         return len(self.offset)
 
 
-@dataclass(frozen=True, slots=True)
-class Walked:
+class Walked(Struct, frozen=True):
     samples: SampleColumns
     records: RecordColumns
     words: U64
@@ -252,7 +249,7 @@ class Walker:
         )  # fmt: skip
         n = counts.samples
         return Walked(
-            samples=SampleColumns(*(arrays[name][:n] for name in SampleColumns.__slots__)),
+            samples=SampleColumns(*(arrays[name][:n] for name in SampleColumns.__struct_fields__)),
             records=RecordColumns(
                 buffer=buffer,
                 offset=arrays["offset"],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I32, I64, U8, U64, Bool
 from exhume.perf.attr import MISC_COMM_EXEC, MISC_MMAP_BUILD_ID, RecordType
@@ -16,8 +16,7 @@ COMM_BYTES = 16
 """TASK_COMM_LEN."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comms:
+class Comms(Struct, frozen=True):
     """A thread got a name; `is_exec` where it did so by starting a program."""
 
     time: I64
@@ -28,8 +27,7 @@ class Comms:
     is_exec: Bool
 
 
-@dataclass(frozen=True, slots=True)
-class Forks:
+class Forks(Struct, frozen=True):
     """A thread began (FORK) or ended (EXIT); its parent as the kernel names it."""
 
     time: I64
@@ -39,8 +37,7 @@ class Forks:
     parent_tid: I32
 
 
-@dataclass(frozen=True, slots=True)
-class Mappings:
+class Mappings(Struct, frozen=True):
     """A process mapped a file executable."""
 
     time: I64
@@ -52,8 +49,7 @@ class Mappings:
     """Names a `MappedFile`; equal for equal files."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileIdentity:
+class FileIdentity(Struct, frozen=True):
     """What MMAP2 says about a file: its build id, or device and inode where the kernel is older."""
 
     path: str
@@ -63,8 +59,7 @@ class FileIdentity:
     """major, minor, inode, generation; zeros where the build id is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelSymbol:
+class KernelSymbol(Struct, frozen=True):
     """Code that appeared in the kernel (a BPF program, a trampoline), or went."""
 
     time_ns: int
@@ -79,16 +74,19 @@ NO_COMMS = Comms(_T, _I, _I, np.empty((0, COMM_BYTES), np.uint8), np.empty(0, np
 NO_FORKS = Forks(_T, _I, _I, _I, _I)
 NO_MAPPINGS = Mappings(_T, _I, _U, _U, _U, _U)
 
-Table = TypeVar("Table")
+Table = TypeVar("Table", bound=Struct)
 
 
 def concat(parts: Sequence[Table], empty: Table) -> Table:
     """One after the other: values of any class whose fields are all columns."""
     if len(parts) == 1:
         return parts[0]
-    names = [field.name for field in fields(empty)]  # type: ignore[arg-type]
-    columns = (np.concatenate([getattr(part, name) for part in (empty, *parts)]) for name in names)
-    return type(empty)(*columns)
+    return type(empty)(
+        *(
+            np.concatenate([getattr(part, name) for part in (empty, *parts)])
+            for name in empty.__struct_fields__
+        )
+    )
 
 
 def _rows(records: RecordColumns, kind: RecordType, least_bytes: int) -> I64:

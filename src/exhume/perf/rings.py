@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.model.arrays import I32, U8, U32, U64
@@ -44,20 +44,15 @@ class Place(ctypes.Structure):
     ]
 
 
-@dataclass(slots=True)
 class Rings:
     """Several of them, for one call of the C library."""
 
-    places: Sequence[Place]
-    table: Any = field(init=False)
-    heads: U64 = field(init=False)
-    lost: U64 = field(init=False)
-    """Records that the kernel dropped for want of room since the last walk, by ring."""
-
-    def __post_init__(self) -> None:
-        self.table = (Place * max(1, len(self.places)))(*self.places)
-        self.heads = np.zeros(len(self.places), np.uint64)
-        self.lost = np.zeros(len(self.places), np.uint64)
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.places = places
+        self.table = (Place * max(1, len(places)))(*places)
+        self.heads: U64 = np.zeros(len(places), np.uint64)
+        self.lost: U64 = np.zeros(len(places), np.uint64)
+        """Records that the kernel dropped for want of room since the last walk, by ring."""
 
     def read(self, room: U8) -> Iterable[U8]:
         """What waits, copied, a room full at a time; good until the next is asked for.
@@ -96,8 +91,7 @@ class Scratch:
         self.columns |= allocate(self._spec, size, self._rows[size], self.pointers)
 
 
-@dataclass(frozen=True, slots=True)
-class SampleWalk:
+class SampleWalk(Struct, frozen=True):
     """Good until the next walk of the same walker."""
 
     samples: SampleColumns
@@ -136,7 +130,7 @@ class SampleWalker:
         )  # fmt: skip
         n, columns = counts.samples, self._scratch.columns
         return SampleWalk(
-            samples=SampleColumns(*(columns[name][:n] for name in SampleColumns.__slots__)),
+            samples=SampleColumns(*(columns[name][:n] for name in SampleColumns.__struct_fields__)),
             words=columns["words"][: counts.words],
             word_count=columns["word_count"][: counts.new_stacks],
             bad=int(counts.bad),
@@ -178,8 +172,7 @@ class _ToldCounts(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("comms", "forks", "exits", "maps", "rest")]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """Good until the next walk of the same walker."""
 
     comms: Comms
@@ -226,7 +219,7 @@ def needed_mappings(
         ctypes.addressof(columns), ctypes.addressof(counts), until_ns, sampled.ctypes.data,
         len(sampled), ctypes.addressof(processes), rows.ctypes.data,
     )  # fmt: skip
-    return Mappings(*(getattr(mappings, part.name)[rows[:kept]] for part in fields(mappings)))
+    return Mappings(*(getattr(mappings, name)[rows[:kept]] for name in mappings.__struct_fields__))
 
 
 class SideBandWalker:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.perf import script_header
@@ -20,8 +21,7 @@ _SHOWN_BYTES = 60
 _MARK = b"# ========\n"
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptBlock:
+class ScriptBlock(Struct, frozen=True):
     columns: Scanned
     offset: int
     """Of the block in the text."""

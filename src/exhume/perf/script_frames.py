@@ -9,8 +9,9 @@ ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from exhume.derive.kernel_frames import kernel_mode
 from exhume.model.stack import Frame, FrameKind, Mode
@@ -40,8 +41,7 @@ _OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
 _JIT_MAP = re.compile(r"perf-\d+\.map")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     frames: tuple[Frame, ...]
     """Leaf first; more than one where a compiler put its inlined calls into the name."""
     is_inlined: bool = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 MAX_HEADER_BYTES = 1 << 20
 
@@ -20,16 +21,14 @@ _REFERENCE = re.compile(r"= (\d+)\.(\d{6}) \(TOD\) = (\d+)\.(\d{9}) \(")
 _CLOCK = re.compile(r"^#\s*clockid: (\S+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class EventHeader:
+class EventHeader(Struct, frozen=True):
     name: str
     rate_hz: float | None
     period: int | None
     """One of the two, where the header gives any."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptHeader:
+class ScriptHeader(Struct, frozen=True):
     hostname: str = ""
     release: str = ""
     architecture: str = ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I32, I64, U32
@@ -50,8 +50,7 @@ class _Counts(ctypes.Structure):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(Struct, frozen=True):
     time: I64
     period: I64
     pid: I32

@@ -8,9 +8,9 @@ on top, is one node.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.kernel_frames import kernel_mode
 from exhume.model.arrays import I8, I64, U8, U32, U64, Bool
@@ -28,8 +28,7 @@ _KERNEL = -2
 """The number of the kernel as code, and those below it: after its symbols changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class MappedCode:
+class MappedCode(Struct, frozen=True):
     """Where to look for the names of a mapped file's code."""
 
     key: str

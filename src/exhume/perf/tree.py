@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.model.arrays import I8, I32, I64, U8, U16, U32, U64, Bool
@@ -62,8 +62,7 @@ class _Tree:
         return nodes
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """The distinct places of code in a tree of addresses; number 0 is none."""
 
     of_node: U32
@@ -136,8 +135,7 @@ def address_tree(words: U64, start: I64, count: I64, space: I64) -> AddressTree:
     return AddressTree(tree, ends)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPlaces:
+class NamedPlaces(Struct, frozen=True):
     """What is known of each place of a tree of addresses."""
 
     frame: U32

@@ -13,7 +13,8 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 NS = 1_000_000_000
 PIPE_BYTES = 1 << 20
@@ -23,8 +24,7 @@ _libc = ctypes.CDLL(None)
 _abandoned: list[int] = []
 
 
-@dataclass(slots=True)
-class Aside:
+class Aside(Struct):
     """One child. Poll it each second; it ends, fails, or is given up on."""
 
     name: str

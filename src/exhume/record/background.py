@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.host import Host
 from exhume.model.arrays import U64
@@ -40,8 +40,7 @@ LONG_NS = 60_000_000_000
 """How long anything waits for the segment closer."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Struct, frozen=True):
     work: Callable[[int], bytes]
     """Gets the time of its start."""
     timeout_seconds: float

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.host import Host
 
@@ -13,8 +14,7 @@ SLOWEST_HZ = 11.0
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     cpu_ns: int
     """Of the recorder and of its children that ended."""
     rss_bytes: int | None

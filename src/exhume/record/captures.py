@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.derive.kernel_frames import IDLE_LOOP
 from exhume.host import Host
@@ -26,8 +26,7 @@ MAX_KNOWN = 50_000
 CACHE_BYTES = 256 << 20
 
 
-@dataclass(slots=True)
-class Captures:
+class Captures(Struct):
     folder: Path
     _done: set[str] = field(default_factory=set)
     _waiting: dict[str, MappedFile] = field(default_factory=dict)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.model.reading import Reading
 
 
-@dataclass
-class Counters:
+class Counters(Struct):
     """Since it started; by core where it is a dict."""
 
     idle: dict[int, int] = field(default_factory=dict)

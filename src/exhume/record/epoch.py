@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.sampler.sampler import Drained
 
@@ -13,8 +13,7 @@ EPOCH_RECORDS = 300_000
 EPOCH_SAMPLES = 60_000
 
 
-@dataclass(slots=True)
-class Epoch:
+class Epoch(Struct):
     number: int = 0
     start_ns: int = 0
     words: int = 0

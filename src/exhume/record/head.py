@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from exhume.errors import EXIT_PERMISSION, ExhumeError
 from exhume.model.clock import ClockPair
@@ -63,9 +64,9 @@ class Head:
             writer = HeadWriter(path)
             try:
                 for kind, time_ns, values in (
-                    (FrameKind.ORIGIN, pair.monotonic_ns, asdict(self._origin)),
-                    (FrameKind.CLOCK, pair.monotonic_ns, asdict(pair)),
-                    (FrameKind.STRETCH, stretch.start_ns, asdict(stretch)),
+                    (FrameKind.ORIGIN, pair.monotonic_ns, to_builtins(self._origin)),
+                    (FrameKind.CLOCK, pair.monotonic_ns, to_builtins(pair)),
+                    (FrameKind.STRETCH, stretch.start_ns, to_builtins(stretch)),
                 ):
                     writer.write(kind, time_ns, time_ns, Columns({}, values))
             except OSError:
@@ -80,11 +81,11 @@ class Head:
 
     def write_pair(self, pair: ClockPair) -> None:
         """With whose clocks they are: a log must not be lost with its first frame."""
-        self._write_value(FrameKind.ORIGIN, pair.monotonic_ns, asdict(self._origin))
-        self._write_value(FrameKind.CLOCK, pair.monotonic_ns, asdict(pair))
+        self._write_value(FrameKind.ORIGIN, pair.monotonic_ns, to_builtins(self._origin))
+        self._write_value(FrameKind.CLOCK, pair.monotonic_ns, to_builtins(pair))
 
     def write_stretch(self, stretch: Stretch) -> None:
-        self._write_value(FrameKind.STRETCH, stretch.start_ns, asdict(stretch))
+        self._write_value(FrameKind.STRETCH, stretch.start_ns, to_builtins(stretch))
 
     def _write_value(self, kind: FrameKind, time_ns: int, values: dict[str, object]) -> None:
         self.write(kind, time_ns, time_ns, Columns({}, values))

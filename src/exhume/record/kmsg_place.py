@@ -7,15 +7,15 @@ holds the records. A kill in between costs at most one second's lines twice.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 FILE = "kmsg"
 _WIDTH = 64
 
 
-@dataclass(slots=True)
-class KmsgPlace:
+class KmsgPlace(Struct):
     boot_id: str
     next: int
     """Sequence number of the first record that is not stored yet."""

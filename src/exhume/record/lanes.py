@@ -11,7 +11,8 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.model.event import Event
 from exhume.model.reading import Reading
@@ -25,8 +26,7 @@ Problems = dict[str, SourceState]
 """By the source's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     readings: tuple[Reading, ...] = ()
     events: tuple[Event, ...] = ()
     note: str = ""
@@ -37,8 +37,7 @@ Collect = Callable[[], Collected | None]
 """One reading of a source; None where this machine does not offer it."""
 
 
-@dataclass(slots=True)
-class Source:
+class Source(Struct):
     name: str
     every_ns: int
     collect: Collect
@@ -48,8 +47,7 @@ class Source:
 Done = tuple[Source, Collected | None, BaseException | None]
 
 
-@dataclass
-class _Lane:
+class _Lane(Struct):
     """One thread, and what it brought home since it was last asked."""
 
     todo: deque[Source] = field(default_factory=deque)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume import __version__
 from exhume.derive.signatures import Signature
@@ -54,8 +55,7 @@ Wait = Callable[[int], bool]
 """Sleep until that monotonic time; True when somebody asked us to stop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     data: Path
     rate_hz: float = 97.0
     budget_percent: float = 1.0

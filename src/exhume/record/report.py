@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from exhume import __version__
 from exhume.host import Host
@@ -20,8 +21,7 @@ STATUS_FILE = "status.json"
 DAY_SECONDS = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     keep_ns: int
     max_bytes: int
     pinned_max_bytes: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from operator import neg
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.host import Host
 from exhume.model.arrays import U64
@@ -55,8 +55,7 @@ def hottest(pids: list[int], hits: list[int]) -> list[int]:
     return [-pid for _, pid in ranked if pid < 0][:HOT_PIDS]
 
 
-@dataclass(slots=True)
-class Owners:
+class Owners(Struct):
     """Asks once for each process where it belongs, and again after it started a program."""
 
     host: Host

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import zstandard
+from msgspec import Struct
 
 from exhume.host import Host, read_line, read_text
 from exhume.model.arrays import U8
@@ -38,8 +38,7 @@ CGROUP_ORDER = ("", "memory", "name=systemd", "cpu", "pids")
 """Which hierarchy's path names a process, best first: the unified one, then v1's."""
 
 
-@dataclass(frozen=True, slots=True)
-class MapLine:
+class MapLine(Struct, frozen=True):
     """An executable line of /proc/PID/maps."""
 
     start: int
@@ -51,8 +50,7 @@ class MapLine:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     state: State
     to_capture: tuple[MappedFile, ...]
     """One mapping of each file, to read its symbols through."""

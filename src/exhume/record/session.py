@@ -9,8 +9,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.errors import EXIT_PERMISSION, ExhumeError
 from exhume.host import Clock, Host
@@ -42,8 +43,7 @@ MOST_HANGS = 3
 STOP_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     options: Options
     retention: Retention
     with_samples: bool = True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from exhume.derive import signatures
 from exhume.derive.log_events import LogLine, at_their_own_time, events_of
@@ -44,8 +45,7 @@ JOB_LOG_KEEP_LEVEL = -1
 """Of a job's log only what a signature knows; its other lines are not ours to keep."""
 
 
-@dataclass(slots=True)
-class Context:
+class Context(Struct):
     """What sources may use besides the host."""
 
     host: Host

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.model.jsonable import from_jsonable

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.errors import EXIT_DATA, EXIT_PERMISSION, EXIT_USAGE
 from exhume.record.aside import die_with
@@ -21,8 +22,7 @@ POLL_SECONDS = 0.2
 _FINAL = {0, EXIT_USAGE, EXIT_DATA, EXIT_PERMISSION}
 
 
-@dataclass
-class Child:
+class Child(Struct):
     name: str
     command: Sequence[str]
     process: subprocess.Popen[bytes] | None = None

@@ -10,9 +10,9 @@ import fcntl
 import os
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.model.arrays import U8
 from exhume.perf.attr import Attr, EventType, Flag, RecordType, SampleType
@@ -33,8 +33,7 @@ _HEADER = struct.Struct("<IHH")
 _RAW = 8 + 8 + 8
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupEvent:
+class CgroupEvent(Struct, frozen=True):
     what: str
     """`mkdir`, `rmdir` or `release`."""
     hierarchy: int
@@ -43,8 +42,7 @@ class CgroupEvent:
     path: str
 
 
-@dataclass
-class CgroupWatch:
+class CgroupWatch(Struct):
     tracepoints: tuple[Tracepoint, ...]
     open_event: OpenEvent = perf_event_open
     lost: int = 0

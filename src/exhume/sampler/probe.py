@@ -8,7 +8,8 @@ from __future__ import annotations
 import copy
 import errno
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.perf.attr import (
     COUNT_HW_CPU_CYCLES,
@@ -33,8 +34,7 @@ _CLOCKID = int(Flag.USE_CLOCKID)
 """Asked for each second, and an enumeration takes its time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(Struct, frozen=True):
     """An optional part of an event: what it gives and since when the kernel has it."""
 
     name: str
@@ -68,8 +68,7 @@ SIDEBAND_FEATURES = (
 _REFUSED = {errno.EINVAL, errno.E2BIG, errno.EOPNOTSUPP, errno.ENOENT, errno.ENODEV}
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """The events to open on each core, and what had to be done without."""
 
     event: str

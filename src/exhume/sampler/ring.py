@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.model.arrays import U8
 from exhume.perf import native
@@ -15,8 +16,7 @@ from exhume.sampler.syscall import disable, enable, set_period
 SMALLEST_BYTES = 64 << 10
 
 
-@dataclass(slots=True)
-class Ring:
+class Ring(Struct):
     fd: int
     core: int
     data_bytes: int

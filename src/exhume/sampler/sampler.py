@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.model.arrays import U32, U64
 from exhume.perf import records
@@ -35,8 +36,7 @@ SMALLEST_SAMPLE_RING = 256 << 10
 LARGEST_SAMPLE_RING = 16 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Drained:
+class Drained(Struct, frozen=True):
     """What the kernel wrote since the last drain, on CLOCK_MONOTONIC.
 
     The columns are the sampler's own: they hold until the next drain.
@@ -233,8 +233,7 @@ class Sampler:
             self._drop(core)
 
 
-@dataclass(frozen=True, slots=True)
-class _OfCores:
+class _OfCores(Struct, frozen=True):
     rings: Rings
     cores: tuple[int, ...]
     """Whose each of them is; a core may have two."""

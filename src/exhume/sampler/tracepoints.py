@@ -7,7 +7,8 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct, to_builtins
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -20,8 +21,7 @@ _MS_REC_PRIVATE = (1 << 14) | (1 << 18)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Tracepoint:
+class Tracepoint(Struct, frozen=True):
     name: str
     id: int
     offsets: dict[str, tuple[int, int]]
@@ -60,7 +60,7 @@ def run_read(host: Host, names: tuple[str, ...]) -> bytes:
     if found is None:
         _mount_privately(host)
         found = read(host, names)
-    return json.dumps([asdict(one) for one in found or ()]).encode()
+    return json.dumps([to_builtins(one) for one in found or ()]).encode()
 
 
 def unpack(result: bytes) -> tuple[Tracepoint, ...]:

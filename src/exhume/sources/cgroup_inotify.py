@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.host import Host
 from exhume.sources.cgroup_tree import Hierarchy, children, find
@@ -20,8 +21,7 @@ _EVENT = struct.Struct("<iIII")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass
-class CgroupInotify:
+class CgroupInotify(Struct):
     host: Host
     lost: int = 0
     """Times the kernel's queue ran over."""

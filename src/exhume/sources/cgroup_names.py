@@ -7,12 +7,12 @@ thing: `docker-1f…9a.scope` and `docker-77…03.scope` are both `docker-*.scop
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class CgroupName:
+
+class CgroupName(Struct, frozen=True):
     path: str
     unit: str = ""
     """The innermost systemd service, scope or mount: `ecs.service`, `session-4.scope`."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import read_text
@@ -12,8 +13,7 @@ from exhume.sources.scan import number, pairs
 PATH = "cgroup.stat"
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupStat:
+class CgroupStat(Struct, frozen=True):
     descendants: int
     dying_descendants: int
     memory: int | None

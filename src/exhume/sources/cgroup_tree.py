@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from exhume.host import Host, read_text
 
 
-@dataclass(frozen=True, slots=True)
-class Hierarchy:
+class Hierarchy(Struct, frozen=True):
     root: Path
     version: Literal[1, 2]
     is_whole: bool
@@ -50,8 +50,7 @@ def children(folder: Path | str) -> Iterator[str]:
         return
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Struct):
     """Visits every cgroup below a root, a bounded stretch at a time."""
 
     root: Path

@@ -7,7 +7,7 @@ have no `memory` line (7.0-aws, Debian's 7.2): there cgroup.stat says it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -16,8 +16,7 @@ from exhume.sources.scan import number
 PATH = "proc/cgroups"
 
 
-@dataclass(frozen=True, slots=True)
-class Controller:
+class Controller(Struct, frozen=True):
     name: str
     hierarchy: int
     """0 for the unified one, or for none."""

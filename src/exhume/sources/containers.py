@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -24,8 +25,7 @@ _RUNTIMES = {"CRI": frozenset({"containerd", "cri-o"}), "Docker": DOCKER}
 MAX_ROLL_CALL = 500
 
 
-@dataclass(slots=True)
-class ContainerReader:
+class ContainerReader(Struct):
     host: Host
     problem: str = ""
     """Which runtime is there and did not answer; empty when all did."""

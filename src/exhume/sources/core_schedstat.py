@@ -6,7 +6,7 @@ lines of scheduling domains it is long, so it is not recorded; copies of it can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -21,8 +21,7 @@ _COLUMNS = 10
 _RUN_DELAY = 8
 
 
-@dataclass(frozen=True, slots=True)
-class CoreWait:
+class CoreWait(Struct, frozen=True):
     core: int
     run_delay_ns: int
 

@@ -6,9 +6,8 @@ jump when a core goes off line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
@@ -24,8 +23,7 @@ _NEEDED_COLUMNS = 4
 _INT64_MAX = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, slots=True)
-class CpuTimes:
+class CpuTimes(Struct, frozen=True):
     cores: I32
     """Numbers of the online cores, ascending."""
     values: I64

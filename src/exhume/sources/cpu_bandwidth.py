@@ -7,8 +7,9 @@ from the first second on may kill its job within half a minute.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_line, read_text
@@ -28,16 +29,14 @@ MAX_DUTY_RATIO = 0.0005
 MAX_FOLLOWED = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Bandwidth:
+class Bandwidth(Struct, frozen=True):
     periods_total: int
     throttled_total: int
     """Periods in which it was stopped for having used up its quota."""
     throttled_ns: int
 
 
-@dataclass(slots=True)
-class BandwidthReader:
+class BandwidthReader(Struct):
     """Reads the limited cgroups it knows; looks for new ones whenever it can, a stretch at a
     time."""
 

@@ -6,11 +6,12 @@ jeepney does the wire format. It is pure Python and without types, so it stays b
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from msgspec import Struct
 
 from exhume.errors import ExhumeError
 
@@ -22,8 +23,7 @@ class DBusError(ExhumeError):
     """The other side said no, or something that is no answer."""
 
 
-@dataclass(slots=True)
-class Connection:
+class Connection(Struct):
     """One caller, one call at a time. Any OSError or DBusError means: close it and open another."""
 
     _socket: socket.socket

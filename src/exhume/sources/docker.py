@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import socket
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.host import Host

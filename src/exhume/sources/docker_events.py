@@ -7,9 +7,10 @@ its exit code. The engine keeps the last 256 events (eventsLimit in moby's daemo
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -20,8 +21,7 @@ _FILTERS = quote('{"type":["container"],"event":["start","die"]}')
 _MAX_EVENTS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     wall_ns: int
     container: Container
     """`running` after a start, `exited` after its death."""

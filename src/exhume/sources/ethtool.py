@@ -13,10 +13,10 @@ import re
 import socket
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -55,8 +55,7 @@ Ioctl = Callable[[str, "ctypes.Array[ctypes.c_char]"], None]
 """Interface and command buffer, answered in place; OSError where the driver won't."""
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(Struct, frozen=True):
     interface: str
     driver: str
     version: str
@@ -64,16 +63,14 @@ class Driver:
     bus: str
 
 
-@dataclass(frozen=True, slots=True)
-class NicStats:
+class NicStats(Struct, frozen=True):
     interface: str
     names: tuple[str, ...]
     values: I64
     """MISSING where a driver answers all ones."""
 
 
-@dataclass(slots=True)
-class EthtoolReader:
+class EthtoolReader(Struct):
     """The counters of every interface with hardware behind it. Names are asked for once."""
 
     host: Host

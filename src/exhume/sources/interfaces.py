@@ -7,14 +7,14 @@ joins them.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.host import Host
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(Struct, frozen=True):
     name: str
     device: str
     """`0000:00:05.0`, `virtio2`; empty for one without hardware (lo, veth, bridge)."""

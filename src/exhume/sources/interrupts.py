@@ -7,9 +7,9 @@ keeps the lines of the last tick and parses only those that differ.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
@@ -29,8 +29,7 @@ _SINGLE = (b"ERR", b"MIS", b"Err")
 """Lines with one number for all cores."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     irq: str
     """`38`, or the name of a line that is no device's: `LOC`, `IPI0`."""
     chip: str
@@ -44,8 +43,7 @@ class Line:
         return f"{self.irq} {self.name}" if self.irq.isdigit() else self.irq
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """What stays the same from tick to tick, so that it is made once."""
 
     cores: tuple[str, ...]
@@ -72,8 +70,7 @@ class Layout:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupts:
+class Interrupts(Struct, frozen=True):
     cores: tuple[int, ...]
     lines: tuple[Line, ...]
     counts: I64
@@ -81,8 +78,7 @@ class Interrupts:
     layout: Layout
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """A line of the last tick, cut up: the bytes after the counts never change while it lives."""
 
     text: bytes
@@ -90,8 +86,7 @@ class _Known:
     tail: bytes
 
 
-@dataclass(slots=True)
-class InterruptsReader:
+class InterruptsReader(Struct):
     """Reads every tick, parses what changed."""
 
     host: Host

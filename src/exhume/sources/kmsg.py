@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -20,8 +21,7 @@ _RECORD_BYTES = 1 << 14  # PRINTKRB_RECORD_MAX and more: a shorter buffer gets E
 _HEX_DIGITS = frozenset(b"0123456789abcdefABCDEF")
 
 
-@dataclass(frozen=True, slots=True)
-class KmsgRecord:
+class KmsgRecord(Struct, frozen=True):
     level: int
     """0 emergency … 7 debug."""
     facility: int
@@ -35,8 +35,7 @@ class KmsgRecord:
     """SUBSYSTEM and DEVICE, where a driver gave them."""
 
 
-@dataclass(frozen=True, slots=True)
-class KmsgBatch:
+class KmsgBatch(Struct, frozen=True):
     records: tuple[KmsgRecord, ...]
     lost: int
     """Records the kernel overwrote before they were read, by the gaps in the sequence."""
@@ -46,8 +45,7 @@ class KmsgBatch:
     """The limit was reached before the end of the log."""
 
 
-@dataclass(slots=True)
-class KmsgReader:
+class KmsgReader(Struct):
     """New records at each call, never waiting for one."""
 
     host: Host

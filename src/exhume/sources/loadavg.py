@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -12,8 +12,7 @@ from exhume.sources.scan import number
 PATH = "proc/loadavg"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadAverage:
+class LoadAverage(Struct, frozen=True):
     one_minute: float
     running_count: int
     """Running or ready to run, as `procs_running` of /proc/stat."""

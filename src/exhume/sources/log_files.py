@@ -7,8 +7,9 @@ followed by its inode, read from where it ended, and a line counts once it is co
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from exhume.derive.signatures import Signature, parse
 from exhume.errors import ParseError
@@ -19,16 +20,14 @@ MAX_LINE_BYTES = 1 << 14
 _MAX_SIGNATURE_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class NewLines:
+class NewLines(Struct, frozen=True):
     path: str
     lines: tuple[str, ...]
     skipped_bytes: int
     """Written faster than is read: the oldest are left out."""
 
 
-@dataclass(slots=True)
-class LogFollower:
+class LogFollower(Struct):
     """Lines added since the last call; of a file that was there from the start, only new ones."""
 
     path: Path

@@ -7,8 +7,10 @@ zombies. So `tracked` is read before and after, and a walk during which it moved
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.host import Host, read_text
 from exhume.model.reading import Reading
@@ -30,8 +32,7 @@ PRIVATE_NAMESPACE = (
 MOVED = "cgroups came and went during the walk; it is repeated"
 
 
-@dataclass(frozen=True, slots=True)
-class MemcgCount:
+class MemcgCount(Struct, frozen=True):
     version: int
     tracked: int | None
     """Live and dying. None where the kernel does not say."""
@@ -44,8 +45,7 @@ class MemcgCount:
     note: str = ""
 
 
-@dataclass(slots=True)
-class MemcgCounter:
+class MemcgCounter(Struct):
     """Call `read` every 10 s; it walks when it is time to, and rests as long as the walk cost."""
 
     host: Host

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from exhume.host import Host
 from exhume.model.reading import Reading
@@ -29,8 +30,7 @@ _PAGE_BYTES = 4096
 SLOW = "reading memory.stat takes long on this kernel: not read again, or we would be the fault"
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     path: str
     """Below the root of the hierarchy: `/system.slice/docker.service`."""
     zombies: int | None
@@ -55,16 +55,14 @@ class Holder:
         return largest if sizes[largest] > 0 else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Holders:
+class Holders(Struct, frozen=True):
     found: tuple[Holder, ...]
     """Largest first, MAX_HOLDERS at most."""
     is_complete: bool
     note: str = ""
 
 
-@dataclass(slots=True)
-class HolderSearch:
+class HolderSearch(Struct):
     """One search at a time, in rounds of ROUND_NS; `read` answers when a search has ended."""
 
     host: Host

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -31,8 +31,7 @@ CHOSEN: tuple[tuple[str, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MemInfo:
+class MemInfo(Struct, frozen=True):
     values_bytes: tuple[int | None, ...]
     """In the order of CHOSEN; None where this kernel does not say (Percpu came in 4.20)."""
 

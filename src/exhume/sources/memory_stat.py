@@ -6,8 +6,9 @@ children: the residual names the parent of zombies, and its type says what pins 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import read_text
@@ -16,8 +17,7 @@ from exhume.sources.scan import number
 PATH = "memory.stat"
 
 
-@dataclass(frozen=True, slots=True)
-class Charged:
+class Charged(Struct, frozen=True):
     cache_bytes: int
     """Page cache, shared memory and tmpfs."""
     shmem_bytes: int
@@ -36,8 +36,7 @@ class Charged:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryStat:
+class MemoryStat(Struct, frozen=True):
     own: Charged
     total: Charged
     """With all below it. Equal to `own` where use_hierarchy is off."""

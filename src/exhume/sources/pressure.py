@@ -6,7 +6,7 @@ Weighted over cores: one starved core of 96 shows as 1 %. So it is context here,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -16,8 +16,7 @@ from exhume.sources.scan import number
 RESOURCES = ("cpu", "memory", "io", "irq")
 
 
-@dataclass(frozen=True, slots=True)
-class Pressure:
+class Pressure(Struct, frozen=True):
     """Microseconds since boot in which some, or all, non-idle threads waited."""
 
     some_us: int | None

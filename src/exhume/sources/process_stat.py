@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_line
@@ -14,8 +14,7 @@ _DEADLINE = 6  # SCHED_DEADLINE
 _MOST = 1 << 63
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessStat:
+class ProcessStat(Struct, frozen=True):
     pid: int
     comm: str
     state: str
@@ -35,8 +34,7 @@ class ProcessStat:
     """Of the main thread: 1 to 99, 100 for a deadline thread, which is above them, 0 for others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """The part that is asked of every process."""
 
     state: str

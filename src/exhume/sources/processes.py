@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -33,8 +34,7 @@ FORGET_RATIO = 0.97
 _JIFFY_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     stat: ProcessStat
     sched: SchedStat | None
     """Of the main thread alone: the kernel has no sum over threads."""
@@ -44,8 +44,7 @@ class Process:
         return f"{self.stat.pid} {self.stat.comm}"
 
 
-@dataclass(slots=True)
-class ProcessReader:
+class ProcessReader(Struct):
     host: Host
     reads_per_tick: int = READS_PER_TICK
     hot_count: int = HOT_COUNT

@@ -7,11 +7,11 @@ the join that leads from a network reset to the core that starved it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(Struct, frozen=True):
     device: str
     """An interface, a virtio or NVMe device, or `pci:0000:08:00.0` where only that is said."""
     queue: int | None

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_line
@@ -35,15 +36,13 @@ MAX_THREADS = 768
 """Two descriptors each. ksoftirqd of 256 cores and as many interrupt threads fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchedStat:
+class SchedStat(Struct, frozen=True):
     run_ns: int
     wait_ns: int
     slices: int
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSched:
+class ThreadSched(Struct, frozen=True):
     pid: int
     name: str
     """`ksoftirqd/39`; with its pid behind it where a name occurs twice."""
@@ -51,16 +50,14 @@ class ThreadSched:
     sched: SchedStat
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     pid: int
     name: str
     schedstat: int
     stat: int
 
 
-@dataclass(slots=True)
-class NetworkThreads:
+class NetworkThreads(Struct):
     """Keeps the descriptors of the threads it follows, and looks for new ones every 30 s."""
 
     host: Host

@@ -6,7 +6,7 @@ whose timer interrupts go on means that network work is put off there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
@@ -32,8 +32,7 @@ FIELD_OF = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SoftIrqs:
+class SoftIrqs(Struct, frozen=True):
     cores: tuple[int, ...]
     names: tuple[str, ...]
     """As the kernel spells them."""

@@ -8,9 +8,9 @@ All columns are 32-bit and wrap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
@@ -35,8 +35,7 @@ _CORE_COLUMN = 12
 _NEEDED_COLUMNS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class SoftNet:
+class SoftNet(Struct, frozen=True):
     cores: tuple[int, ...]
     columns: I64
     """Shape (cores, columns of this kernel)."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -15,8 +16,7 @@ _MAX_NODES = 1 << 10
 """As many as the kernel can be built for (NODES_SHIFT is 10 at most)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
+class Topology(Struct, frozen=True):
     cores: tuple[int, ...]
     numa_nodes: tuple[int, ...]
     """Of each core. Cores that are off belong to none, and are left out."""

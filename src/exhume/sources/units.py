@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -30,8 +31,7 @@ _LINK = "invocation:"
 _STATE_CHANGE = "StateChangeTimestampMonotonic"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """None means: not said by this systemd, or not known without D-Bus."""
 
     name: str
@@ -80,8 +80,7 @@ _DETAILS: tuple[tuple[str, str, type], ...] = (
 )
 
 
-@dataclass(slots=True)
-class UnitReader:
+class UnitReader(Struct):
     host: Host
     problem: str = ""
     """Why there are only names and invocations; empty while D-Bus answers."""

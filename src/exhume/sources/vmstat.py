@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -49,8 +50,7 @@ CHOSEN: tuple[tuple[str, tuple[str, ...]], ...] = (
 _NO_ZONE = ("pgscan_direct_throttle",)
 
 
-@dataclass(frozen=True, slots=True)
-class VmStat:
+class VmStat(Struct, frozen=True):
     values: tuple[int | None, ...]
     """In the order of CHOSEN; None where this kernel has no such key."""
 

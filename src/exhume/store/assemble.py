@@ -7,12 +7,13 @@ of ten minutes do not fit into the memory that we allow ourselves; its names do.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.model.arrays import I64, U64
@@ -251,8 +252,7 @@ class Assembler:
         return Assembled(data, samples, renumbered, self._events)
 
 
-@dataclass(frozen=True, slots=True)
-class Assembled:
+class Assembled(Struct, frozen=True):
     """A segment whose samples may be too many to hold: they come in pieces, or as a whole."""
 
     data: SegmentData

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.sources.cgroup_names import parse
 from exhume.store.event_rows import decoded, event_rows
@@ -11,8 +11,7 @@ from exhume.store.view import SegmentView
 _CONTAINER_KINDS = ("container-start", "container-seen", "container-exit")
 
 
-@dataclass(frozen=True, slots=True)
-class Belonging:
+class Belonging(Struct, frozen=True):
     unit: str = ""
     container: str = ""
     """The name that Docker or CRI gave it; its short id where nobody did."""

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.model.arrays import I64
 from exhume.model.series import MISSING, Block
 from exhume.store.ticks import RowLayout
 
 
-@dataclass
-class _Alike:
+class _Alike(Struct):
     """Seconds whose readings are of the same fields and instances."""
 
     width: int
@@ -32,8 +31,7 @@ class _Alike:
         return np.frombuffer(self.cells, np.int64).reshape(-1, self.width)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Where a field is: in which seconds, and from which column on."""
 
     alike: _Alike

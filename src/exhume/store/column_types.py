@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.model.arrays import U32
@@ -19,8 +19,7 @@ NULL = np.iinfo(np.int64).min
 """Stands for null in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnType:
+class ColumnType(Struct, frozen=True):
     """How a column looks to a reader, and how its values are laid out in the file."""
 
     name: str
@@ -32,8 +31,7 @@ class ColumnType:
     """Whole numbers only: the lowest int64 stands for null in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """Text that repeats, each once and by number."""
 
     values: Sequence[str]

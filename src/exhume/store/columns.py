@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import zstandard
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from exhume.errors import ParseError
@@ -32,8 +32,7 @@ _BROKEN = (
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     arrays: Mapping[str, Array] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     """JSON values: names, paths, small tables."""

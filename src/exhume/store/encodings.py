@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I64, U32, Bool
@@ -33,8 +33,7 @@ class Encoding(IntEnum):
     BYTE_STREAM_SPLIT = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A column of one row group: a data page, and before it maybe a dictionary."""
 
     rows: int

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import zstandard
+from msgspec import Struct
 
 from exhume.store import layout
 from exhume.store.files import DamagedFileError, write_atomic
@@ -23,8 +23,7 @@ MAX_BYTES = 64 << 20
 _NAME = re.compile(r"(\d{8}T\d{6}Z)-([0-9a-f]{8,64})\.json\.zst")
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     wall_ns: int
     hash: str
     path: Path

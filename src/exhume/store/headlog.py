@@ -15,12 +15,12 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 import zstandard
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.store.columns import Columns, pack, unpack
@@ -52,8 +52,7 @@ class FrameKind(IntEnum):
     """Threads, mappings and cgroups that were there before we looked: a scan of /proc."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrameInfo:
+class FrameInfo(Struct, frozen=True):
     kind: int
     start_ns: int
     end_ns: int
@@ -62,8 +61,7 @@ class FrameInfo:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     offset: int
     length: int
     what: str

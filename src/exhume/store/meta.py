@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from exhume.errors import ExhumeError
 from exhume.model.clock import ClockMap, ClockPair
@@ -22,15 +23,13 @@ class NewerFormatError(ExhumeError):
     """Written by a later exhume than this one."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(Struct, frozen=True):
     bytes: int
     crc32: int
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class BlockFacts:
+class BlockFacts(Struct, frozen=True):
     """One row group of counters.parquet."""
 
     field: str
@@ -38,8 +37,7 @@ class BlockFacts:
     ticks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(Struct, frozen=True):
     origin: Origin
     start_ns: int
     end_ns: int
@@ -61,14 +59,14 @@ class Meta:
 
 def encode(meta: Meta) -> bytes:
     body = {
-        "origin": asdict(meta.origin),
+        "origin": to_builtins(meta.origin),
         "start_ns": meta.start_ns,
         "end_ns": meta.end_ns,
         "clock": [[p.monotonic_ns, p.wall_ns, p.kernel_log_ns] for p in meta.clock.pairs],
         "stretches": [[s.start_ns, s.event, s.rate_hz] for s in meta.stretches],
         "core_samples": [list(pair) for pair in meta.core_samples],
         "blocks": [[b.field, b.instances, b.ticks] for b in meta.blocks],
-        "files": {name: asdict(facts) for name, facts in sorted(meta.files.items())},
+        "files": {name: to_builtins(facts) for name, facts in sorted(meta.files.items())},
     }
     document = {"format": FORMAT_VERSION, "crc32": checksum(_canonical(body)), "segment": body}
     return json.dumps(document, indent=1, ensure_ascii=True).encode()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.cpu import BUSY_MODES
 from exhume.model.arrays import I64, Bool
@@ -26,8 +26,7 @@ MAX_INSTANCES = 200
 """Of a field that is read of many things (not cores), the first so many are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     name: str
     columns: tuple[ColumnType, ...]
 

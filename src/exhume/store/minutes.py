@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.model.segment import SegmentData
@@ -36,8 +36,7 @@ DAY = "day"
 DAY_NS = 86_400 * 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class MinuteFile:
+class MinuteFile(Struct, frozen=True):
     path: Path
     source: str
     """The segment it was made of, or `day`."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.errors import ExhumeError
 from exhume.model.window import Window
@@ -18,8 +19,7 @@ MAX_REASON = 500
 _NAME = re.compile(r"\d{1,20}-\d{1,20}-[0-9a-f]{8}\.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     id: str
     window: Window
     reason: str

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.errors import EXIT_PERMISSION, ExhumeError
 from exhume.model.answers import Span
@@ -29,8 +30,7 @@ UNKNOWN_LENGTH_NS = 600 * 1_000_000_000
 """How long a segment is taken to be whose meta data is lost, unless the next one begins before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A segment whose meta data can't be used: only its name says when it was."""
 
     path: Path

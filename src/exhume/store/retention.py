@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.model.window import Window
 from exhume.store import fingerprints, layout, meta
@@ -23,8 +24,7 @@ UNKNOWN_LENGTH_NS = 600 * SECOND_NS
 _LEFTOVER_NS = 3600 * SECOND_NS
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A segment as retention sees it."""
 
     name: str
@@ -32,8 +32,7 @@ class Kept:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     segments: tuple[str, ...] = ()
     minute_days: tuple[str, ...] = ()
     freed_bytes: int = 0

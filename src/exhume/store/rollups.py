@@ -6,10 +6,10 @@ How they are summed up is in `store.summing`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.model.arrays import I32, I64, U16, U32
@@ -27,8 +27,7 @@ MAX_FRAMES_A_MINUTE = 3_000
 """No more (process, frame) pairs a minute than this, those with most time first."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreSeconds:
+class CoreSeconds(Struct, frozen=True):
     """What each core did between readings of /proc/stat, in permille."""
 
     cores: tuple[int, ...]
@@ -42,8 +41,7 @@ class CoreSeconds:
     """Shape (cores, intervals): the longest wait for a sample that ended in this interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessSeconds:
+class ProcessSeconds(Struct, frozen=True):
     """Rows of (second, core, process): how many samples hit it, and what they weigh."""
 
     second: I32
@@ -57,8 +55,7 @@ class ProcessSeconds:
     weight_us: U32
 
 
-@dataclass(frozen=True, slots=True)
-class FrameMinutes:
+class FrameMinutes(Struct, frozen=True):
     """Rows of (minute, process name, frame): the core time in it and below it."""
 
     minute: I32
@@ -70,16 +67,14 @@ class FrameMinutes:
     self_ms: U32
 
 
-@dataclass(frozen=True, slots=True)
-class RollUps:
+class RollUps(Struct, frozen=True):
     """Those of a segment that its minutes are made of."""
 
     core_seconds: CoreSeconds | None
     process_seconds: ProcessSeconds
 
 
-@dataclass(frozen=True, slots=True)
-class Processes:
+class Processes(Struct, frozen=True):
     """Threads put together by (pid, name)."""
 
     of_thread: I32

@@ -7,9 +7,9 @@ closer has 85 MiB, most of which Arrow takes. A live head runs through the same 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from exhume.derive.cpu import core_shares
 from exhume.derive.stacks import carried_down, level_starts, outermost, sum_up
@@ -135,8 +135,8 @@ class ProcessRollUp:
         parts = [*self._rows, _process_seconds(self._open)]
         return ProcessSeconds(
             *(
-                np.concatenate([getattr(part, field.name) for part in parts])
-                for field in fields(ProcessSeconds)
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ProcessSeconds.__struct_fields__
             )
         )
 

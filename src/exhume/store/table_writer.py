@@ -16,7 +16,7 @@ import zstandard
 
 from exhume.store.column_types import Column, ColumnType
 from exhume.store.encodings import Chunk, Encoding, encode, physical_bytes
-from exhume.store.thrift import Long, Struct, Tiny, Value
+from exhume.store.thrift import Fields, Long, Tiny, Value
 from exhume.store.thrift import encode as encode_struct
 
 COMPRESSION_LEVEL = 3
@@ -43,7 +43,7 @@ class TableWriter:
         self._compress = zstandard.ZstdCompressor(
             level=COMPRESSION_LEVEL if level is None else level
         ).compress
-        self._groups: list[Struct] = []
+        self._groups: list[Fields] = []
         self._rows = 0
         self._at = 0
         self._put(_MAGIC)
@@ -68,7 +68,7 @@ class TableWriter:
         )
         self._rows += rows
 
-    def _chunk(self, column: ColumnType, chunk: Chunk) -> tuple[Struct, int]:
+    def _chunk(self, column: ColumnType, chunk: Chunk) -> tuple[Fields, int]:
         """Its facts for the footer, and what it would take without compression."""
         begin, plain_bytes = self._at, 0
         encodings = [chunk.encoding, Encoding.RLE]
@@ -79,7 +79,7 @@ class TableWriter:
             dictionary = {11: Long(begin)}
             encodings.append(Encoding.PLAIN)
         data_at = self._at
-        header_v2: dict[int, Struct] = {
+        header_v2: dict[int, Fields] = {
             8: {
                 1: chunk.rows,
                 2: chunk.nulls,
@@ -91,7 +91,7 @@ class TableWriter:
             }
         }
         plain_bytes += self._page(_DATA_PAGE_V2, chunk.levels, chunk.values, header_v2)
-        facts: Struct = {
+        facts: Fields = {
             1: _physical(column),
             2: [int(encoding) for encoding in encodings],
             3: [column.name],
@@ -104,7 +104,7 @@ class TableWriter:
         }
         return {2: Long(0), 3: facts}, plain_bytes
 
-    def _page(self, kind: int, levels: bytes, values: bytes, header: Mapping[int, Struct]) -> int:
+    def _page(self, kind: int, levels: bytes, values: bytes, header: Mapping[int, Fields]) -> int:
         squeezed = self._compress(values)
         sizes = len(levels) + len(values), len(levels) + len(squeezed)
         head = encode_struct({1: kind, 2: sizes[0], 3: sizes[1], **header})
@@ -156,12 +156,12 @@ def _physical(column: ColumnType) -> int:
     return _INT64 if physical_bytes(column) == 8 else _INT32
 
 
-def _element(column: ColumnType) -> Struct:
+def _element(column: ColumnType) -> Fields:
     """What a reader is told of a column: its type, and what that stands for."""
     repetition = _OPTIONAL if column.nullable else _REQUIRED
     element: dict[int, Value] = {1: _physical(column), 3: repetition, 4: column.name}
     if column.type == "string":
         return {**element, 6: _UTF8, 10: {1: {}}}
     dtype = np.dtype(column.type)
-    integer: Struct = {1: Tiny(8 * dtype.itemsize), 2: dtype.kind == "i"}
+    integer: Fields = {1: Tiny(8 * dtype.itemsize), 2: dtype.kind == "i"}
     return {**element, 6: _CONVERTED[column.type], 10: {10: integer}}

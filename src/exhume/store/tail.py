@@ -7,10 +7,10 @@ looked is taken from there, so that nothing is missed between two looks ten minu
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.errors import ExhumeError, ParseError
 from exhume.model.clock import ClockPair
@@ -28,8 +28,7 @@ MAX_SEGMENTS = 6
 """That one look catches up with: an hour. What was before stays uncounted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Second:
+class Second(Struct, frozen=True):
     origin: Origin
     end_ns: int
     wall_ns: int
@@ -40,8 +39,7 @@ class Second:
     """From the events' clock to wall time."""
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(Struct):
     """Up to where a head log was read, and what the rest of it builds on."""
 
     offset: int = 0

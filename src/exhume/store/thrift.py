@@ -6,38 +6,37 @@ https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 4, 5, 6, 8, 9, 12
 
 
-@dataclass(frozen=True, slots=True)
-class Long:
+class Long(Struct, frozen=True):
     """A 64-bit number; plain ones are 32 bits wide."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tiny:
+class Tiny(Struct, frozen=True):
     """A number of 8 bits."""
 
     value: int
 
 
-Value: TypeAlias = "bool | int | Long | Tiny | str | Sequence[Value] | Struct"
-Struct: TypeAlias = Mapping[int, Value]
+Value: TypeAlias = "bool | int | Long | Tiny | str | Sequence[Value] | Fields"
+Fields: TypeAlias = Mapping[int, Value]
 """Fields by their id, in rising order."""
 
 
-def encode(struct: Struct) -> bytes:
+def encode(struct: Fields) -> bytes:
     out = bytearray()
     _struct(out, struct)
     return bytes(out)
 
 
-def _struct(out: bytearray, struct: Struct) -> None:
+def _struct(out: bytearray, struct: Fields) -> None:
     before = 0
     for number, value in struct.items():
         if not 0 < number - before < 16:

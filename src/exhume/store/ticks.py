@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field, to_builtins
 
 from exhume.model.arrays import I32, I64, U16, U32, U64
 from exhume.model.event import Event
@@ -26,8 +26,7 @@ TIME_UNIT_NS = 10_000
 """Times within a frame are 32-bit, in these units from the frame's start."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry:
+class FileEntry(Struct, frozen=True):
     """A file whose code was mapped."""
 
     hash: int
@@ -36,8 +35,7 @@ class FileEntry:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class TickSamples:
+class TickSamples(Struct, frozen=True):
     time: I64
     core: U16
     pid: I32
@@ -48,8 +46,7 @@ class TickSamples:
     """Kernel's cgroup id; 0 where not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """One second of a recording."""
 
     start_ns: int
@@ -75,8 +72,7 @@ class Tick:
     events: Sequence[Event] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """What a scan of /proc found: the threads and mappings that were there before we looked."""
 
     comms: Comms
@@ -168,11 +164,11 @@ def encode_tick(tick: Tick, known_instances: dict[str, tuple[str, ...]]) -> Colu
     if tick.pid_cgroups:
         values["pid_cgroups"] = list(tick.pid_cgroups.items())
     if tick.kernel_symbols:
-        values["kernel_symbols"] = [asdict(symbol) for symbol in tick.kernel_symbols]
+        values["kernel_symbols"] = [to_builtins(symbol) for symbol in tick.kernel_symbols]
     if instances:
         values["instances"] = instances
     if tick.events:
-        values["events"] = [asdict(event) for event in tick.events]
+        values["events"] = [to_builtins(event) for event in tick.events]
     return Columns(arrays, values)
 
 

@@ -7,9 +7,9 @@ anybody names their frames or puts them together with those of seventy more segm
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.flame import EMPTY, Branches, FrameKey, FrameTable, joined, thick
 from exhume.derive.stacks import level_starts, sum_up
@@ -22,8 +22,7 @@ FINENESS = 10
 """A tree of trunks is right to a tenth of the thinnest branch it shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trunk:
+class Trunk(Struct, frozen=True):
     branches: Branches
     """Times are numbers of samples until they are weighted."""
     frames: tuple[FrameKey, ...]

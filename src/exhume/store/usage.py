@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from exhume.errors import ExhumeError
 from exhume.model.clock import ClockMap, ClockPair

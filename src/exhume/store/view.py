@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.derive.stacks import level_starts
@@ -75,8 +75,7 @@ class SegmentView(Protocol):
     def frame_minutes(self) -> FrameMinutes: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A stretch of monotonic time within one view, sampled at one rate."""
 
     start_ns: int
@@ -124,8 +123,7 @@ def wall_window(clock: ClockMap, start_ns: int, end_ns: int) -> Window:
     return Window(int(wall.min()), int(wall.max()) + 1)
 
 
-@dataclass(frozen=True)
-class SampleColumns:
+class SampleColumns(Struct, frozen=True, dict=True):
     """All samples of a view, ordered by (core, time). A column is read when it is first needed."""
 
     cores: tuple[int, ...]
@@ -174,8 +172,7 @@ class SampleColumns:
         return rows.of(self.time).astype(np.int64) * self.unit_ns + self.base_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Some stretches of rows of `SampleColumns`, one per core."""
 
     cores: tuple[int, ...]
@@ -216,8 +213,7 @@ def sample_columns(samples: Samples) -> SampleColumns:
     return SampleColumns(cores, bounds, 0, 1, columns.__getitem__)
 
 
-@dataclass(frozen=True)
-class TreeIndex:
+class TreeIndex(Struct, frozen=True, dict=True):
     """A stack tree with what is derived from it once and used by every question."""
 
     tree: StackTree
@@ -232,8 +228,7 @@ class TreeIndex:
         return 9 * len(self.tree.parent) + 150 * len(self.tree.frames)
 
 
-@dataclass(frozen=True)
-class ThreadIndex:
+class ThreadIndex(Struct, frozen=True, dict=True):
     threads: Threads
 
     @cached_property

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import ExhumeError
 from exhume.model.arrays import I64
@@ -40,8 +40,7 @@ Pieces: TypeAlias = Callable[[], Iterable[Samples]]
 Values: TypeAlias = dict[str, Column]
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(Struct, frozen=True):
     """What of a segment is too much to lie in `SegmentData`, which is then not asked for it."""
 
     pieces: Pieces

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.derive.event_marks import EventMark
 from exhume.model.arrays import F32, F64, I32, I64, U8
@@ -11,8 +11,7 @@ from exhume.model.fields import Field
 from exhume.model.window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedStretch:
+class RecordedStretch(Struct, frozen=True):
     window: Window
     state: str
     """`head` (still being written), `segment`, `minutes` (only roll-ups are left) or `damaged`."""
@@ -20,8 +19,7 @@ class RecordedStretch:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingInfo:
+class RecordingInfo(Struct, frozen=True):
     """What there is to look at."""
 
     version: str
@@ -45,8 +43,7 @@ class RecordingInfo:
     """Of a case."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoreCells:
+class CoreCells(Struct, frozen=True):
     """Core × time, packed: one byte a cell."""
 
     window: Window
@@ -69,14 +66,12 @@ class CoreCells:
     """Shape (columns,): which one that is; -1 where not recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     window: Window
     marks: tuple[EventMark, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EventGroups:
+class EventGroups(Struct, frozen=True):
     """Events of a window, like ones as one."""
 
     window: Window
@@ -90,8 +85,7 @@ class EventGroups:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GaugeLine:
+class GaugeLine(Struct, frozen=True):
     instance: str
     most: float
     last: float
@@ -99,8 +93,7 @@ class GaugeLine:
     """Shape (columns,): the highest of each column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(Struct, frozen=True):
     """One field over the axis; counters as their rate."""
 
     window: Window
@@ -113,19 +106,16 @@ class Gauge:
     """Instances that are not listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldEntry:
+class FieldEntry(Struct, frozen=True):
     field: Field
     is_recorded: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FieldEntries:
+class FieldEntries(Struct, frozen=True):
     fields: tuple[FieldEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SubSecondCells:
+class SubSecondCells(Struct, frozen=True):
     """FlameScope's heat map, packed: a column is a second, a row a slice of it."""
 
     window: Window
@@ -139,8 +129,7 @@ class SubSecondCells:
     """Base64 of 16-bit little-endian numbers, row by row: samples in each cell."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlameColumns:
+class FlameColumns(Struct, frozen=True):
     """A call tree as columns, breadth first: parent[i] < i, node 0 is everything."""
 
     window: Window
@@ -162,8 +151,7 @@ class FlameColumns:
     """Core time in branches too thin to keep; it still counts in what calls them."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlameDiff:
+class FlameDiff(Struct, frozen=True):
     """Two call trees as one. Times of the baseline are scaled to as long as the selection was."""
 
     tree: FlameColumns

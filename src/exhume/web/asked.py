@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from starlette.datastructures import QueryParams
 
 from exhume.model.answers import Filter
@@ -15,8 +15,7 @@ from exhume.web import questions
 from exhume.web.diagnosis import Diagnoses
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     recording: Recording
     whole: Window
     """From the first instant recorded to the last; to ask for it takes a look at every segment."""

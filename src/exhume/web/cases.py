@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from exhume.model.jsonable import from_jsonable
 from exhume.model.window import Window
@@ -14,8 +14,7 @@ LIMIT = questions.counted("limit", "How many to explain, the worst first.", 5, 1
 CASES = (*questions.WINDOW, LIMIT)
 
 
-@dataclass(frozen=True, slots=True)
-class Cases:
+class Cases(Struct, frozen=True):
     window: Window
     cases: tuple[CaseEntry, ...]
     """Of each kind of symptom one, the worst first; none where nobody was harmed."""

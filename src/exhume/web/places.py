@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from exhume.model.answers import Filter
 from exhume.model.case import Case, Evidence
@@ -22,8 +23,7 @@ _TABS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the page shows what a piece of evidence claims."""
 
     evidence: str
@@ -35,8 +35,7 @@ class Place:
     """A field of the catalogue to draw below the map; empty where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseEntry:
+class CaseEntry(Struct, frozen=True):
     id: str
     case: Case
     places: tuple[Place, ...]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.datastructures import QueryParams
 
 from exhume.errors import EXIT_USAGE, ExhumeError
@@ -22,8 +22,7 @@ _TEXT: dict[str, Json] = {"type": "string"}
 _NUMBER: dict[str, Json] = {"type": "integer"}
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One name of a query string, as the description of the API has it."""
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.export.report_html import html
@@ -21,8 +22,7 @@ _CASE = questions.Parameter("case", "Its id in /api/cases.", {"type": "string"},
 REPORT = (*cases.CASES, _CASE)
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFormat:
+class ReportFormat(Struct, frozen=True):
     suffix: str
     media_type: str
     write: Callable[[Recording, Case], str]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from starlette.datastructures import QueryParams
 
 from exhume.model.answers import (
@@ -40,8 +40,7 @@ from exhume.web.asked import Asked
 from exhume.web.questions import WINDOW, Parameter
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     path: str
     about: str
     answer: Callable[[Asked], Any]

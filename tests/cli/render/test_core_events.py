@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from exhume.cli.render.core_events import in_words, marks
 from exhume.cli.render.core_words import CoresAnswer
@@ -71,7 +70,7 @@ def test_words_take_their_room_from_the_rows() -> None:
     busy = core_map(96, 60, 60)
     busy.worst_percent_of_core[:] = 90
     answer = CoresAnswer(busy, MAP_MODES, bursts(busy), events=(event(100),))
-    inside = dataclasses.replace(answer, events=(dataclasses.replace(event(0),
+    inside = replace(answer, events=(replace(event(0),
                                  wall_ns=busy.window.start_ns),))  # fmt: skip
     text = drawn(render(inside, VIEW, look(120, height=40)), 120)
     assert len(text.splitlines()) <= 40

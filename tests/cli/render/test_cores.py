@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from exhume.cli.render.core_words import CoresAnswer, summary
 from exhume.cli.render.cores import plot_width, render
@@ -168,7 +168,7 @@ def test_the_axis_has_round_times_of_the_zone() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_notes_stay_notes(name: str) -> None:
-    made = dataclasses.replace(answer(core_map(2, 60, 60)), notes=(name,))
+    made = replace(answer(core_map(2, 60, 60)), notes=(name,))
     assert_harmless(drawn(render(made, VIEW, look(80)), 80))
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from exhume.cli.render.events import MOST_LINES, lines, render
 from exhume.model.answers import EventAnswer

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from exhume.cli.figures import NS
 from exhume.cli.render.flame import bar, render, walk
@@ -53,7 +53,7 @@ def test_nothing_is_left_out_when_all_is_wanted() -> None:
 
 
 def test_what_the_query_left_out_is_said_too() -> None:
-    tree = dataclasses.replace(flame_tree(), pruned_ns=NS)
+    tree = replace(flame_tree(), pruned_ns=NS)
     assert "21 % of the time in sum" in shown(tree)
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from exhume.cli.figures import NS
 from exhume.cli.render.status import render
@@ -61,20 +61,20 @@ def test_no_recorder_says_how_to_start_one() -> None:
     never = shown(Status("never", "/x", EMPTY))
     assert "never recorded in /x" in never
     assert "exhume up" in never
-    stopped = dataclasses.replace(RUNNING, state="stopped")
+    stopped = replace(RUNNING, state="stopped")
     assert re.match(r"not recording since 02:18:59\n", shown(stopped))
     assert "sampled" not in shown(stopped)
     assert "a day" not in shown(stopped)
 
 
 def test_counters_only_is_said_aloud() -> None:
-    text = shown(dataclasses.replace(RUNNING, event="none"))
+    text = shown(replace(RUNNING, event="none"))
     assert "none: only counters are recorded" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_names(name: str) -> None:
-    disk = dataclasses.replace(DISK, damaged=(Damage(None, name),), pins=(Pin(STORY_WINDOW, name),))
+    disk = replace(DISK, damaged=(Damage(None, name),), pins=(Pin(STORY_WINDOW, name),))
     hostile = Status(
         "running", name, disk, name, name, name, event=name,
         sources=(SourceState(name, "broken", name),), missing=(Missing(name, name, name),),

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from exhume.cli.render.top import render
 from exhume.model.answers import CoreTimes, Filter, Top
@@ -51,8 +50,8 @@ def test_figures_are_never_cut_for_names() -> None:
 
 def test_only_processes_need_no_column_for_threads() -> None:
     answer = top()
-    processes = tuple(dataclasses.replace(row, tid=None) for row in answer.processes)
-    text = shown(dataclasses.replace(answer, processes=processes))
+    processes = tuple(replace(row, tid=None) for row in answer.processes)
+    text = shown(replace(answer, processes=processes))
     assert "processes, % of one core" in text
     assert " tid " not in text
 
@@ -61,7 +60,7 @@ def test_of_many_cores_those_with_the_worst_second_are_shown() -> None:
     cores = tuple(
         CoreTimes(core, 1, 1, 0, 0, 0, 0, 98, 100.0 if core == 39 else 2.0) for core in range(96)
     )
-    text = shown(dataclasses.replace(top(), core_times=cores))
+    text = shown(replace(top(), core_times=cores))
     assert "the 8 with the worst second of 96" in text
     assert "\n  39 " in text
 
@@ -73,15 +72,15 @@ def test_no_samples_are_told_apart_from_no_work() -> None:
 
 def test_the_filter_is_said() -> None:
     chosen = Filter((1, 2, 3), ("a", "b"), (7,), (), ("/x",), ("softirq",))
-    text = shown(dataclasses.replace(top(), filter=chosen), 200)
+    text = shown(replace(top(), filter=chosen), 200)
     assert "cores 1–3 · process a, b · pid 7 · cgroup /x · mode softirq" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_names(name: str) -> None:
     answer = top(comm=name, frame_name=name)
-    processes = tuple(dataclasses.replace(row, cgroup=name) for row in answer.processes)
-    hostile = dataclasses.replace(
+    processes = tuple(replace(row, cgroup=name) for row in answer.processes)
+    hostile = replace(
         answer, processes=processes, notes=(name,), filter=Filter(comms=(name,), cgroups=(name,))
     )
     assert_harmless(shown(hostile))

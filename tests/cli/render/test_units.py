@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from exhume.cli.render.units import render
 from exhume.model.lifecycles import UnitsAnswer

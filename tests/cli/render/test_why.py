@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from exhume.cli.main import build_parser
@@ -143,7 +143,7 @@ def test_what_came_of_a_fix_is_counted() -> None:
 @pytest.mark.parametrize("status", ["found", "suspected", "unknown", "healthy"])
 def test_the_verdict_has_a_colour_of_its_own(status: str) -> None:
     case = found()
-    verdict = replace(case.verdict, status=status)  # type: ignore[arg-type]
+    verdict = replace(case.verdict, status=status)
     console = Console(width=80, force_terminal=True, color_system="standard", highlight=False)
     with console.capture() as capture:
         console.print(render(replace(case, verdict=verdict), VIEW, 80))

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from exhume.cli.figures import NS
 from exhume.cli.render.zombies import render

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 TEXT_AT = 0x1000
 TEXT_VADDR = 0x401000
@@ -15,8 +16,7 @@ X86_64, AARCH64, ARM = 62, 183, 40
 _SHSTRTAB, _STRTAB, _PROGBITS, _SYMTAB, _NOTE, _DYNSYM = 3, 3, 1, 2, 7, 11
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     name: str
     value: int
     size: int = 0
@@ -25,8 +25,7 @@ class Symbol:
     section: int = 1  # .text
 
 
-@dataclass(frozen=True)
-class MadeElf:
+class MadeElf(Struct, frozen=True):
     symbols: Sequence[Symbol] = ()
     dynamic: Sequence[Symbol] = ()
     build_id: bytes = b""

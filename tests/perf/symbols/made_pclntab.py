@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from exhume.perf.symbols.gopclntab import GO_1_2, GO_1_16
 
@@ -12,8 +13,7 @@ Function = tuple[int, str]
 """Entry address and name."""
 
 
-@dataclass(frozen=True)
-class MadePclntab:
+class MadePclntab(Struct, frozen=True):
     functions: Sequence[Function]
     """Ordered by entry."""
     end: int

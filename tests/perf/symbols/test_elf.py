@@ -170,7 +170,7 @@ def test_the_build_id_alone_needs_only_the_headers_and_the_notes() -> None:
     made = MadeElf(symbols=[Symbol("f", TEXT_VADDR)] * 1000, build_id=BUILD_ID).data()
     read: list[int] = []
 
-    class Counting(BytesImage):
+    class Counting(BytesImage, frozen=True):
         def read(self, offset: int, length: int) -> bytes:
             read.append(length)
             return super().read(offset, length)

@@ -4,12 +4,12 @@ import os
 import shutil
 import struct
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.perf.symbols import elf, gopclntab

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.model.clock import ClockMap, ClockPair

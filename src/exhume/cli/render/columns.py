@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.style import Style
 from rich.text import Text
 
@@ -12,8 +12,7 @@ _GAP = 2
 _DIM = Style(dim=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     heading: str
     right: bool = True
     least: int | None = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.cli.figures import NS, count, duration, percent
 from exhume.cli.times import Viewpoint
@@ -17,8 +17,7 @@ from exhume.model.arrays import F32, F64
 _BURSTS_SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class CoresAnswer:
+class CoresAnswer(Struct, frozen=True):
     """`exhume cores`: the map, and when single cores were full while the mean looked healthy."""
 
     map: CoreMap

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.text import Text
@@ -38,8 +39,7 @@ _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Which cores are drawn, in which order, and which are folded into one line."""
 
     shown: tuple[int, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from rich.console import Group, RenderableType
 from rich.style import Style

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 from rich.console import Group, RenderableType
 from rich.style import Style
@@ -30,8 +30,7 @@ _ARROW = " → "
 _KERNEL_MARK = "ᵏ"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A chain of calls that hardly branches, with how deep it hangs."""
 
     guides: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from shlex import quote
 
 import numpy as np
+from msgspec.structs import replace
 
 from exhume.derive.rates import Intervals, rates
 from exhume.detect.cgroups import throttled

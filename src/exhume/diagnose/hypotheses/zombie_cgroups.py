@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from shlex import quote
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.zombies import known, walker_of
 from exhume.diagnose import four_tests
@@ -225,8 +225,7 @@ def _counts(scene: Scene) -> tuple[I64, F64]:
     return wall, values.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
+class _Walk(Struct, frozen=True):
     window: Window
     core_seconds: float
     """On the core: what others had of it meanwhile is not the zombies' doing."""

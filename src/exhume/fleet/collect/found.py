@@ -6,8 +6,9 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from exhume.fleet import scrub
 from exhume.model.fingerprint import Field, Kind, Value
@@ -19,8 +20,7 @@ MAX_FIELDS = 20_000
 """An area with more is cut, and said to be."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     fields: dict[str, dict[str, Field]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.model.arrays import I64, U8, U16, U32, U64, Bool
 from exhume.perf.symbols.names import MAX_NAME_BYTES, gather
@@ -22,8 +23,7 @@ UNKNOWN_SIZE_BYTES = 4096
 """How far a symbol without a size may reach where nothing else says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
+class Symbols(Struct, frozen=True):
     """What a reader found, in any order, with names where they lie: nothing is copied yet."""
 
     start: U64

@@ -7,8 +7,9 @@ kept open would pin what others are accused of pinning, so none outlives the cal
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -29,8 +30,7 @@ from exhume.perf.symbols.mapped import (
 from exhume.perf.symbols.table import SymbolTable
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureResult:
+class CaptureResult(Struct, frozen=True):
     key: str
     stored: bool
     """There is a table in the cache now. It may be empty: still the file's segments are known."""
@@ -43,8 +43,7 @@ class CaptureResult:
     """Why there are no symbols, or no table; empty where there are."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     table: SymbolTable
     sources: tuple[str, ...]
 

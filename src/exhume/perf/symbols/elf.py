@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from mmap import mmap
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.perf.symbols.build import Symbols
@@ -50,16 +50,14 @@ _SHDR = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class DebugLink:
+class DebugLink(Struct, frozen=True):
     """`.gnu_debuglink`: the separate file that holds what was stripped."""
 
     name: str
     crc32: int
 
 
-@dataclass(frozen=True, slots=True)
-class Headers:
+class Headers(Struct, frozen=True):
     """What can be known from a few small reads."""
 
     bits: int
@@ -74,8 +72,7 @@ class Headers:
     section_names: int
 
 
-@dataclass(frozen=True, slots=True)
-class Elf:
+class Elf(Struct, frozen=True):
     bits: int
     byte_order: str
     machine: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.errors import ParseError
@@ -33,8 +32,7 @@ _MAX_TABLE_ROWS = 8 * MAX_SYMBOLS
 _MAX_STRINGS_BYTES = 128 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     name: str
     kind: int
     flags: int
@@ -83,8 +81,7 @@ def read_symbols(
     return _with_names(rows, blob, places, machine)
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
+class _Places(Struct, frozen=True):
     """Section by section, with one more at the end for indexes that mean no section."""
 
     start: U64

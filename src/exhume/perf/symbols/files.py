@@ -14,8 +14,9 @@ import stat
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.perf.symbols.image import FileImage
 
@@ -39,8 +40,7 @@ class _OpenHow(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFile:
+class OpenFile(Struct, frozen=True):
     image: FileImage
     device: int
     inode: int

@@ -7,9 +7,9 @@ of (pc, offset of the function's record) pairs, and records that begin with entr
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.model.arrays import I64, U8, U64
@@ -31,8 +31,7 @@ _HEADER_TEXT_AT = 8 + 2 * 8
 _MODULE_TEXT_AT = (1 + 6 * 3 + 3) * 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     byte_order: str
     count: int
     text_start: int
@@ -47,8 +46,7 @@ class _Layout:
     """What the pairs are made of, as numpy spells it: `u8`, and `u4` since Go 1.18."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """The table within its file, read piece by piece: of its tens of MiB we need a third."""
 
     image: Image

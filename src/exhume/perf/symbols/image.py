@@ -7,8 +7,9 @@ new end of a mapping is SIGBUS, the death of the recorder. A `pread` behind the 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class Image(Protocol):
@@ -19,8 +20,7 @@ class Image(Protocol):
         """At most `length` bytes: less, or none, where the file ends before."""
 
 
-@dataclass(frozen=True, slots=True)
-class BytesImage:
+class BytesImage(Struct, frozen=True):
     data: bytes
 
     @property
@@ -31,8 +31,7 @@ class BytesImage:
         return bytes(self.data[offset : offset + length])
 
 
-@dataclass(frozen=True, slots=True)
-class FileImage:
+class FileImage(Struct, frozen=True):
     """An open regular file; the descriptor stays the caller's."""
 
     fd: int

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
@@ -36,8 +36,7 @@ _LAST_BYTES = 4096
 _BOUNDARY = re.compile(rb"_*\w*text_(?:start|end|begin)|_[se]?(?:init)?text|_(?:start|end)")
 
 
-@dataclass(frozen=True, slots=True)
-class Kallsyms:
+class Kallsyms(Struct, frozen=True):
     table: SymbolTable | None
     reason: str
     """Why there is no table; empty where there is one."""

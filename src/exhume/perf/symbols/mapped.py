@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -20,8 +21,7 @@ _NO_FILE = ("//anon", "anon_inode:", "/anon_hugepage", "/dev/", "/SYSV", "/[aio]
 _RECORD_BUILD_ID_BYTES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class MappedFile:
+class MappedFile(Struct, frozen=True):
     key: str
     """Build id in hex, or `OpenFile.key` where there is none: names the file in the cache."""
     build_id: bytes | None
@@ -32,14 +32,12 @@ class MappedFile:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     key: str
     build_id: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     name: str
     """`map_files`, `exe`, `root` or `host`."""
     exact: bool

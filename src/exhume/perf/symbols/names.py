@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I64, U8, U32, U64
@@ -24,8 +24,7 @@ class _Lines(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """The lines of kallsyms."""
 
     address: U64

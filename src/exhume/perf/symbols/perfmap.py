@@ -12,10 +12,10 @@ import heapq
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.host import Host
 from exhume.model.arrays import I64, U64, Bool
@@ -28,8 +28,7 @@ _MAX_FILE_BYTES = 32 << 20
 _MAX_ENTRIES = 500_000
 
 
-@dataclass(frozen=True, slots=True)
-class PerfMap:
+class PerfMap(Struct, frozen=True):
     table: SymbolTable | None
     skipped_count: int
     """Lines that were no entries."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import zstandard
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.errors import ParseError
@@ -34,8 +34,7 @@ _Word = TypeVar("_Word", np.uint64, np.uint32, np.uint16)
 _SEGMENT = np.dtype([("offset", "<u8"), ("vaddr", "<u8"), ("size_bytes", "<u8")])
 
 
-@dataclass(frozen=True, slots=True)
-class LoadSegment:
+class LoadSegment(Struct, frozen=True):
     """A PT_LOAD: these bytes of the file are at that address. Executable ones come first."""
 
     offset: int
@@ -43,8 +42,7 @@ class LoadSegment:
     size_bytes: int
 
 
-@dataclass(frozen=True)
-class SymbolTable:
+class SymbolTable(Struct, frozen=True, dict=True):
     """Ordered by start, one symbol a start. Addresses are the file's own (vaddr), or absolute."""
 
     start: U64

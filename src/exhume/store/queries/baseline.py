@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.model.answers import Filter
 from exhume.model.arrays import I64, Bool
@@ -21,8 +21,7 @@ MIN_SECONDS = 60.0
 """With less recorded than this there is nothing to compare with."""
 
 
-@dataclass(slots=True)
-class Baseline:
+class Baseline(Struct):
     """Means over the recorded seconds of the hour before a window, on the whole node.
 
     A core filter does not narrow it: threads wander, and what a process takes on core 39 now is to

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.derive.cpu import BUSY_MODES
 from exhume.model.answers import MAP_MODES, CoreMap
@@ -22,8 +22,7 @@ _MODE_BITS, _MODE_MASK = 3, 7
 COARSE_NS = 8_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds:
+class Seconds(Struct, frozen=True):
     """Intervals of wall time, some cores each. Arrays have a row an interval: adding up intervals
     then runs along whole rows, ten times as fast as across them."""
 
@@ -42,8 +41,7 @@ class Seconds:
         return self.worst.nbytes + self.busy_ms.nbytes + self.known_ms.nbytes
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """The map in the making; a row a column of the map."""
 
     window: Window

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.model.answers import Filter
 from exhume.model.arrays import I64, U16, Bool
@@ -46,8 +47,7 @@ _THREAD_OF_KERNEL = "kthread"
 _SEAM_NS = 50_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Stretch(Struct, frozen=True):
     """Seconds of the roll-up that are worth a look, and whose."""
 
     view: SegmentView
@@ -57,8 +57,7 @@ class _Stretch:
     """How much of them: of too many those with most are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """Samples of one thread, one after the other."""
 
     row: int

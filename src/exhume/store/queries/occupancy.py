@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.model.answers import Filter
 from exhume.model.arrays import I64
@@ -24,8 +24,7 @@ _LEAST_SHARE = 0.02
 _FILLED = 0.5
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     cgroup: str = ""
     owner: Belonging = NOBODY
     samples: int = 0

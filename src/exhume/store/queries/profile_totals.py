@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.arrays import I32, I64, U16
 from exhume.model.profile import ProfileTotals, SampleBatch
@@ -55,8 +54,7 @@ def _coarse(sums: _Sums, level: int, stream: SampleStream) -> _Sums:
     return _Sums(core, thread, sums.stack, sums.count, sums.weight_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
+class _Sums(Struct, frozen=True):
     """Each core, thread and stack once."""
 
     core: U16

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from exhume.model.answers import Filter
 from exhume.model.arrays import I32, I64, U16, Bool
@@ -18,8 +18,7 @@ from exhume.store.view import Rows, Run, SampleColumns, SegmentView, runs
 EVERYTHING = Filter()
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """Samples of one run: all of the same weight."""
 
     run: Run

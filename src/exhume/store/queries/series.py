@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.model.answers import SeriesAnswer
@@ -22,8 +22,7 @@ MAX_JOIN_NS = 15 * SECOND_NS
 """Readings of one boot no further apart belong together: some sources are read every 10 s."""
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct):
     """One instance, put together view by view."""
 
     wall: list[I64] = field(default_factory=list)

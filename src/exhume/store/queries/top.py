@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from exhume.derive.flame import FrameTable, branches_of, by_frame
 from exhume.derive.interrupts_off import interrupts_were_off
@@ -26,8 +26,7 @@ Key = tuple[str, int, int | None, str]
 """Boot, pid, tid, name."""
 
 
-@dataclass(slots=True)
-class Work:
+class Work(Struct):
     """What one process or thread did, added up view by view."""
 
     cgroup: str = ""
@@ -42,8 +41,7 @@ class Work:
         return self.user_ns + self.system_ns
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     seconds: float = 0.0
     samples: int = 0
     work: dict[Key, Work] = field(default_factory=dict)
