@@ -46,7 +46,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from exhume.cli import common
 from exhume.errors import EXIT_DATA
-from exhume.ingest.collector import look_seldom
+from exhume.ingest.tuning import tune
 from exhume.ingest.report import ImportReport
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    look_seldom()
+    tune()
     from exhume.host import Host
     from exhume.ingest.importing import Options
     from exhume.ingest.importing import run as run_import

@@ -14,7 +14,7 @@ from msgspec import Struct
 from exhume.errors import ExhumeError
 from exhume.ingest import spill
 from exhume.ingest.clocks import ClockHints
-from exhume.ingest.collector import look_seldom
+from exhume.ingest.tuning import tune
 from exhume.ingest.context import Context
 from exhume.ingest.inputs import Input
 from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
@@ -100,7 +100,7 @@ def start_worker(done: Synchronized[int], stop: Flag) -> None:
     # An interrupt goes to the whole group; the parent tells us when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _Shared.done, _Shared.stop = done, stop
-    look_seldom()
+    tune()
 
 
 def note_progress(count: int) -> None:
