@@ -374,7 +374,7 @@ int main(void) {
         uint8_t *buf = ROOM(length);
         if (length && fread(buf, length, 1, stdin) != 1) return 2;
         xh_counts n, m;
-        xh_count(buf, length, &n);
+        xh_count(buf, length, 0, &n);
         uint64_t s = n.samples, o = n.others;
         xh_columns c = {
             ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(4 * s), ROOM(4 * s),

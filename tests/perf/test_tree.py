@@ -98,7 +98,17 @@ def test_frame_numbers_use_their_whole_width_and_do_not_run_into_the_parent(numb
 GUEST_USER = (1 << 64) - 2560
 MARKERS = [KERNEL, USER, GUEST_USER, (1 << 64) - 32, (1 << 64) - 4095]
 WORDS = st.sampled_from([*MARKERS, 0, 1, 5, 1 << 62, (1 << 63) - 1, 1 << 63, (1 << 64) - 4096])
-STACKS = st.lists(st.tuples(st.lists(WORDS, max_size=7), st.integers(-1, 2)), max_size=6)
+
+
+@st.composite
+def stacks_of_few_callers(draw: st.DrawFn) -> list[tuple[list[int], int]]:
+    """Leaf first, each with its space: they differ near the leaf, and now and then further up."""
+    callers = draw(st.lists(st.lists(WORDS, max_size=9), min_size=1, max_size=3))
+    near_leaf = st.lists(WORDS, max_size=4)
+    stack = st.tuples(near_leaf, st.sampled_from(callers)).map(lambda parts: [*parts[0], *parts[1]])
+    return draw(st.lists(st.tuples(stack, st.integers(-1, 2)), max_size=12))
+
+
 Step = tuple[int, int]
 """Kind and address (of a space: its number)."""
 
@@ -136,8 +146,8 @@ def tree_of(stacks: Sequence[tuple[Sequence[int], int]]) -> AddressTree:
     return address_tree(words, np.cumsum(count) - count, count, space)
 
 
-@given(STACKS)
-@settings(deadline=None, max_examples=60)
+@given(stacks_of_few_callers())
+@settings(deadline=None, max_examples=200)
 def test_stacks_of_addresses_share_their_ways_and_end_where_they_should(
     stacks: list[tuple[list[int], int]],
 ) -> None:

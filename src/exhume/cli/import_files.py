@@ -46,8 +46,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from exhume.cli import common
 from exhume.errors import EXIT_DATA
-from exhume.ingest.tuning import tune
 from exhume.ingest.report import ImportReport
+from exhume.ingest.tuning import tune
 
 if TYPE_CHECKING:
     from exhume.ingest.importing import Watch

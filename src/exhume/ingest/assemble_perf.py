@@ -212,8 +212,10 @@ def _distinct(epoch: Epoch, rows: I64, time: I64) -> tuple[I64, U32]:
     told |= np.isin(pid, np.concatenate([epoch.comms.pid, epoch.forks.pid]))
     if told.any():
         said = np.sort(np.concatenate([epoch.comms.time, epoch.forks.time]))
-        between = np.searchsorted(said, time[rows], "left")
-        between += np.searchsorted(said, time[rows], "right")  # at the very time: apart from both
-        columns.append(np.where(told, between, -1))
+        at = time[rows[told]]
+        between = np.full(len(rows), -1, np.int64)
+        between[told] = np.searchsorted(said, at, "left")
+        between[told] += np.searchsorted(said, at, "right")  # at the very time: apart from both
+        columns.append(between)
     first, which = distinct_rows(*columns)
     return rows[first], which

@@ -14,7 +14,6 @@ from msgspec import Struct
 from exhume.errors import ExhumeError
 from exhume.ingest import spill
 from exhume.ingest.clocks import ClockHints
-from exhume.ingest.tuning import tune
 from exhume.ingest.context import Context
 from exhume.ingest.inputs import Input
 from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
@@ -22,6 +21,7 @@ from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece
 from exhume.ingest.recognise import BY_NAME
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
+from exhume.ingest.tuning import tune
 from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
 from exhume.store.writer import write_segment
 

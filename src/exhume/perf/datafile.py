@@ -102,7 +102,7 @@ class PerfData:
                 if walker is None:
                     walker = self._walker()
                 walker.forget_stacks()
-                yield walker.walk(item.buffer)
+                yield walker.walk(item.buffer, item.bounds)
                 if progress is not None:
                     progress(records.offset)
             self.problems += records.problems

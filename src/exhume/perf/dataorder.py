@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.model.arrays import I64, U64
 from exhume.perf.datachunk import Chunk
@@ -72,7 +73,18 @@ class _Held(Struct):
             taken[name] = table if count == len(old) else _where(table, np.flatnonzero(old))
             if count:
                 setattr(self, name, _where(table, np.flatnonzero(~old)))
-        return _Held(words=self.words, word_count=self.word_count, **taken)
+        return _Held(words=self.words, word_count=self.word_count, **taken)._with_few_stacks()
+
+    def _with_few_stacks(self) -> _Held:
+        """Without the stacks that none of its samples has, where those are most of them."""
+        if 2 * len(self.samples) > len(self.word_count):
+            return self
+        used, stack = np.unique(self.samples.stack, return_inverse=True)
+        counts = self.word_count[used]
+        start = (np.cumsum(self.word_count) - self.word_count)[used]
+        words = np.repeat(start - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        samples = replace(self.samples, stack=stack.astype(np.uint32))
+        return replace(self, samples=samples, words=self.words[words], word_count=counts)
 
 
 def in_order(chunks: Iterable[Chunk]) -> Iterator[Epoch]:

@@ -16,7 +16,7 @@ import zstandard
 from msgspec import Struct
 
 from exhume.model.arrays import U8
-from exhume.perf.native import span
+from exhume.perf.native import Counts, count
 
 CHUNK_BYTES = 16 << 20
 _HEADER_BYTES = 8
@@ -56,6 +56,8 @@ class Batch(Struct, frozen=True):
     """Whole records for the walker. The buffer is used again for the next batch."""
 
     buffer: U8
+    bounds: Counts | None = None
+    """How much is in it at most, where that is known."""
 
 
 class Special(Struct, frozen=True):
@@ -96,14 +98,14 @@ class RecordStream:
 
     def __iter__(self) -> Iterator[Batch | Special]:
         while True:
-            whole = span(self._buffer[self._begin : self._end], STOPS)
-            if whole:
+            found = count(self._buffer[self._begin : self._end], STOPS)
+            if whole := int(found.consumed):
                 records = self._buffer[self._begin : self._begin + whole]
                 self._begin += whole
                 if self._ready:
                     yield from self._handed_on(records.tobytes())
                 else:
-                    yield Batch(records)
+                    yield Batch(records, found)
                 continue
             header = self._header()
             if header is None:
@@ -197,7 +199,7 @@ class RecordStream:
             except zstandard.ZstdError as error:
                 self._give_up(f"zstd data ({error})")
                 return
-            whole = span(np.frombuffer(data, np.uint8), ())
+            whole = int(count(np.frombuffer(data, np.uint8)).consumed)
             self._inner = data[whole:]
             if len(self._inner) >= _LARGEST_RECORD:
                 self._give_up("records in the compressed data")

@@ -224,18 +224,26 @@ typedef struct {
     uint8_t kind;
 } xh_node; /* 24 bytes, all of which a look-up touches at once */
 
+/* A way from the root to a node that was gone before. Its 128-bit hash is the identity. */
+typedef struct {
+    uint64_t hash[2];
+    uint32_t node; /* 0: the slot is free */
+} xh_way;
+
 typedef struct {
     xh_node *nodes;
     uint32_t count, room;
     uint32_t *slots; /* node number, 0 for empty: the root is never looked up */
     uint64_t mask;
+    xh_way *ways;
+    uint64_t ways_count, ways_mask;
     uint8_t *kinds; /* of one stack's words, while it is added */
     uint64_t kinds_room;
 } xh_tree;
 
 void xh_tree_free(xh_tree *t) {
     if (!t) return;
-    free(t->nodes), free(t->slots), free(t->kinds), free(t);
+    free(t->nodes), free(t->slots), free(t->ways), free(t->kinds), free(t);
 }
 
 xh_tree *xh_tree_new(void) {
@@ -311,32 +319,85 @@ static uint32_t tree_child(xh_tree *t, uint32_t parent, uint8_t kind, uint64_t a
  * lie behind the end of the function that called, so they are looked up one byte earlier.
  */
 #define RETURN_ADDRESS 0x80
-static int word_kinds(const uint64_t *words, uint64_t n, uint8_t *kinds) {
-    int has_user = 0, kind = 0, is_exact = 1;
+typedef struct {
+    int has_user;
+    uint64_t above_leaf; /* where the words above the leaf begin */
+    uint64_t above_mark; /* where those above the last marker do: mostly the program's, below the kernel's */
+} stack_shape;
+
+static stack_shape word_kinds(const uint64_t *words, uint64_t n, uint8_t *kinds) {
+    stack_shape shape = {0, n, 0};
+    int kind = 0, is_exact = 1;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t word = words[i];
         if (word >= (uint64_t)-4095) {
             kind = (word == CONTEXT_USER || word == CONTEXT_GUEST_USER) ? NODE_USER : NODE_KERNEL;
             is_exact = 1;
             kinds[i] = 0;
+            shape.above_mark = i + 1;
             continue;
         }
+        if (shape.above_leaf == n) shape.above_leaf = i + 1;
         /* No marker yet (some imported chains): the upper half of addresses is the kernel's. */
         int own = kind ? kind : (word >> 63 ? NODE_KERNEL : NODE_USER);
-        has_user |= own == NODE_USER;
+        shape.has_user |= own == NODE_USER;
         kinds[i] = (uint8_t)(own | (is_exact ? 0 : RETURN_ADDRESS));
         is_exact = 0;
     }
-    return has_user;
+    return shape;
+}
+
+static xh_way *way_slot(xh_way *ways, uint64_t mask, const uint64_t hash[2]) {
+    uint64_t at = (hash[0] ^ (hash[0] >> 32)) & mask;
+    while (ways[at].node && (ways[at].hash[0] != hash[0] || ways[at].hash[1] != hash[1])) at = (at + 1) & mask;
+    return ways + at;
+}
+
+static uint32_t known_way(const xh_tree *t, const uint64_t hash[2]) {
+    return t->ways ? way_slot(t->ways, t->ways_mask, hash)->node : 0;
+}
+
+static int remember_way(xh_tree *t, const uint64_t hash[2], uint32_t node) {
+    if (!t->ways || 2 * t->ways_count >= t->ways_mask) {
+        uint64_t mask = t->ways ? t->ways_mask * 2 + 1 : mask_for(0);
+        xh_way *ways = calloc(mask + 1, sizeof *ways);
+        if (!ways) return -1;
+        for (uint64_t i = 0; t->ways && i <= t->ways_mask; i++)
+            if (t->ways[i].node) *way_slot(ways, mask, t->ways[i].hash) = t->ways[i];
+        free(t->ways);
+        t->ways = ways;
+        t->ways_mask = mask;
+    }
+    xh_way *slot = way_slot(t->ways, t->ways_mask, hash);
+    t->ways_count += !slot->node;
+    *slot = (xh_way){{hash[0], hash[1]}, node};
+    return 0;
+}
+
+/* The nodes of the words in front of `from`, one below the other. 0 when out of memory. */
+static int add_words(xh_tree *t, const uint64_t *stack, uint64_t from, uint64_t to, int32_t space,
+                     uint32_t *node) {
+    for (uint64_t at = from; at-- > to;) {
+        uint8_t kind = t->kinds[at] & 0x7f;
+        if (!kind || t->nodes[*node].depth == UINT16_MAX) continue;
+        uint64_t address = stack[at] - (t->kinds[at] & RETURN_ADDRESS ? 1 : 0);
+        *node = tree_child(t, *node, kind, address, space);
+        if (!*node) return 0;
+    }
+    return 1;
 }
 
 /* Add stacks (leaf first, as perf writes them); ends[i] is the node of the leaf of stack i.
  *
  * Stack i is words[start[i] .. start[i] + count[i]), seen in address space space[i]. Its node is the
  * root for an empty one. Returns 0 when out of memory.
+ *
+ * Most stacks differ from some other only at the leaf, or only in the kernel: then the rest of the
+ * way is known by its hash, and need not be gone word by word.
  */
 int xh_tree_add(xh_tree *t, const uint64_t *words, const int64_t *start, const int64_t *count,
                 const int64_t *space, uint64_t n, uint32_t *ends) {
+    enum { LEAST_WORDS = 4 };
     for (uint64_t i = 0; i < n; i++) {
         uint64_t length = (uint64_t)count[i];
         const uint64_t *stack = words + start[i];
@@ -346,19 +407,36 @@ int xh_tree_add(xh_tree *t, const uint64_t *words, const int64_t *start, const i
             t->kinds = kinds;
             t->kinds_room = length;
         }
+        stack_shape shape = word_kinds(stack, length, t->kinds);
         uint32_t node = 0;
-        if (word_kinds(stack, length, t->kinds)) {
+        if (shape.has_user) {
             node = tree_child(t, 0, NODE_SPACE, (uint64_t)space[i], (int32_t)space[i]);
             if (!node) return 0;
         }
-        for (uint64_t at = length; at-- > 0;) {
-            uint8_t kind = t->kinds[at] & 0x7f;
-            if (!kind) continue;
-            uint64_t address = stack[at] - (t->kinds[at] & RETURN_ADDRESS ? 1 : 0);
-            if (t->nodes[node].depth == UINT16_MAX) break;
-            node = tree_child(t, node, kind, address, (int32_t)space[i]);
-            if (!node) return 0;
+        /* From the root on: first what is above the mark, then what is above the leaf, then it. */
+        uint64_t leaf = shape.above_leaf, mark = shape.above_mark > leaf ? shape.above_mark : leaf;
+        uint64_t stops[2] = {mark, leaf}, hashes[2][2], at = length;
+        uint64_t h[2] = {node + 0x9e3779b97f4a7c15u, node + 0xc2b2ae3d27d4eb4fu};
+        for (int stop = 0; stop < 2; stop++) {
+            for (; at > stops[stop]; at--) {
+                h[0] = stir(h[0], stack[at - 1], 0xff51afd7ed558ccdu);
+                h[1] = stir(h[1], stack[at - 1] + t->kinds[at - 1], 0xc4ceb9fe1a85ec53u);
+            }
+            memcpy(hashes[stop], h, sizeof h);
         }
+        uint64_t from = length;
+        for (int stop = 1; stop >= 0 && from == length; stop--) {
+            if (length - stops[stop] < LEAST_WORDS) continue;
+            uint32_t known = known_way(t, hashes[stop]);
+            if (known) node = known, from = stops[stop];
+        }
+        for (int stop = 0; stop < 2; stop++) {
+            if (stops[stop] >= from) continue;
+            if (!add_words(t, stack, from, stops[stop], (int32_t)space[i], &node)) return 0;
+            from = stops[stop];
+            if (node && length - from >= LEAST_WORDS && remember_way(t, hashes[stop], node) != 0) return 0;
+        }
+        if (!add_words(t, stack, from, 0, (int32_t)space[i], &node)) return 0;
         ends[i] = node;
     }
     return 1;
@@ -427,16 +505,6 @@ static int adds_nothing(const xh_tree *t, const uint32_t *place, const xh_named 
     return named->nameless[here] && named->nameless[above] && named->frame[here] == named->frame[above];
 }
 
-/* User where the leaf is user code; else what the innermost telling kernel frame says. */
-static uint8_t mode_of(const xh_tree *t, const uint32_t *place, const xh_named *named, uint32_t node) {
-    enum { USER = 0, SYSTEM = 1 };
-    if (t->nodes[node].kind == NODE_USER) return USER;
-    for (; node; node = t->nodes[node].parent)
-        if (t->nodes[node].kind == NODE_KERNEL && named->mode[place[node]] >= 0)
-            return (uint8_t)named->mode[place[node]];
-    return SYSTEM;
-}
-
 /* Paths of addresses → paths of names, below the node of their process: ends[i] is the node of
  * `names` for node[i] under top[process[i]], modes[i] what a core did there. Whatever leads to the
  * same names is one node. Quickest when rows of one process come together: then each node is looked
@@ -444,11 +512,14 @@ static uint8_t mode_of(const xh_tree *t, const uint32_t *place, const xh_named *
 int xh_tree_join(const xh_tree *t, const uint32_t *place, const xh_named *named, xh_tree *names,
                  const uint32_t *top, const uint32_t *process, const uint32_t *node, uint64_t n,
                  uint32_t *ends, uint8_t *modes) {
+    enum { USER = 0, SYSTEM = 1 };
     uint32_t *known = calloc(t->count, sizeof *known); /* process + 1 */
     uint32_t *name = malloc(t->count * sizeof *name);
+    uint8_t *mode = malloc(t->count); /* what the innermost telling kernel frame down to here says */
     uint32_t *way = malloc((UINT16_MAX + 1ull) * sizeof *way);
     int is_done = 0;
-    if (!known || !name || !way) goto out;
+    if (!known || !name || !mode || !way) goto out;
+    mode[0] = SYSTEM;
     for (uint64_t i = 0; i < n; i++) {
         uint32_t at = node[i], steps = 0, mark = process[i] + 1, end;
         while (at && known[at] != mark) way[steps++] = at, at = t->nodes[at].parent;
@@ -459,13 +530,16 @@ int xh_tree_join(const xh_tree *t, const uint32_t *place, const xh_named *named,
                 end = tree_child(names, end, NODE_KERNEL, named->frame[place[at]], -1);
                 if (!end) goto out;
             }
+            const xh_node *here = t->nodes + at;
+            int8_t said = here->kind == NODE_KERNEL ? named->mode[place[at]] : -1;
+            mode[at] = said >= 0 ? (uint8_t)said : mode[here->parent];
             known[at] = mark, name[at] = end;
         }
         ends[i] = end;
-        modes[i] = mode_of(t, place, named, node[i]);
+        modes[i] = t->nodes[node[i]].kind == NODE_USER ? USER : mode[node[i]];
     }
     is_done = 1;
 out:
-    free(known), free(name), free(way);
+    free(known), free(name), free(mode), free(way);
     return is_done;
 }

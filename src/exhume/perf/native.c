@@ -8,7 +8,7 @@
  */
 #include "native.h"
 
-enum { ABI = 5 };
+enum { ABI = 6 };
 
 #define BRANCH_HW_INDEX (1u << 17)
 #define BRANCH_COUNTERS (1u << 19)
@@ -101,8 +101,10 @@ static void fetch_ahead(const uint8_t *record, uint64_t size) {
     __builtin_prefetch((const void *)((uintptr_t)record + 8 * size));
 }
 
-/* Upper bounds for the columns; stops at the first record that is not whole. */
-void xh_count(const uint8_t *buf, uint64_t len, xh_counts *out) {
+/* Upper bounds for the columns. Ends at the first record that is not whole, or that is none for the
+ * walker: one of perf's own types (64 and up) whose bit is set in `stops`. It may have a payload behind
+ * it, hold records inside, or change how those after it read. */
+void xh_count(const uint8_t *buf, uint64_t len, uint64_t stops, xh_counts *out) {
     memset(out, 0, sizeof *out);
     uint64_t at = 0;
     while (at + 8 <= len) {
@@ -114,29 +116,14 @@ void xh_count(const uint8_t *buf, uint64_t len, xh_counts *out) {
             out->samples++;
             out->words += size / 8 + 2;
         } else {
+            if (type >= RECORD_USER_TYPE_START && type < RECORD_USER_TYPE_START + 64 &&
+                stops >> (type - RECORD_USER_TYPE_START) & 1)
+                break;
             out->others++;
         }
         at += size;
     }
     out->consumed = at;
-}
-
-/* How many bytes of whole records there are before the first that is no record for the walker: one
- * of perf's own types (64 and up) whose bit is set in `stops`. It may have a payload behind it, hold
- * records inside, or change how those after it read. */
-uint64_t xh_span(const uint8_t *buf, uint64_t len, uint64_t stops) {
-    uint64_t at = 0;
-    while (at + 8 <= len) {
-        uint32_t type = load32(buf + at);
-        uint16_t size = load16(buf + at + 6);
-        if (size < 8 || at + size > len) break;
-        fetch_ahead(buf + at, size);
-        if (type >= RECORD_USER_TYPE_START && type < RECORD_USER_TYPE_START + 64 &&
-            stops >> (type - RECORD_USER_TYPE_START) & 1)
-            break;
-        at += size;
-    }
-    return at;
 }
 
 static const xh_layout *layout_of(uint64_t id, const xh_layout *layouts, const uint64_t *ids,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I32, I64, U8, U16, U32, U64
 
-ABI = 5
+ABI = 6
 STACK_SLOTS_LOG2 = 12
 MOST_CORES = 1 << 16
 
@@ -173,8 +173,7 @@ def library() -> ctypes.CDLL:
         "xh_stacks_free": (None, [pointer]),
         "xh_stacks_reset": (None, [pointer]),
         "xh_stacks_count": (u32, [pointer]),
-        "xh_count": (None, [pointer, u64, pointer]),
-        "xh_span": (u64, [pointer, u64, u64]),
+        "xh_count": (None, [pointer, u64, u64, pointer]),
         "xh_walk": (
             None,
             [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer],
@@ -231,11 +230,14 @@ class Walker:
         """Start a new dictionary: stack ids count from 0 again."""
         self._library.xh_stacks_reset(self._stacks)
 
-    def walk(self, buffer: U8) -> Walked:
+    def walk(self, buffer: U8, bounds: Counts | None = None) -> Walked:
+        """`bounds`: what `count` found in it, where that was asked already."""
         buffer = np.ascontiguousarray(buffer)
         start = buffer.ctypes.data
-        bounds = Counts()
-        self._library.xh_count(start, len(buffer), ctypes.addressof(bounds))
+        if bounds is None:
+            bounds = count(buffer)
+        elif bounds.consumed != len(buffer):
+            raise ValueError("the bounds are of another buffer")
         pointers = Columns()
         arrays = dict(_NO_ROWS)
         for size in ("samples", "others", "words"):
@@ -270,10 +272,15 @@ class Walker:
         )
 
 
-def span(buffer: U8, stops: Iterable[int]) -> int:
-    """Bytes of whole records before the first of these types, which are perf's own (64 to 127)."""
+def count(buffer: U8, stops: Iterable[int] = ()) -> Counts:
+    """How much there is at most before the first of these types, perf's own (64 to 127).
+
+    `consumed` are bytes of whole records.
+    """
     mask = sum(1 << (type_ - 64) for type_ in stops)
-    return int(library().xh_span(buffer.ctypes.data, len(buffer), mask))
+    found = Counts()
+    library().xh_count(buffer.ctypes.data, len(buffer), mask, ctypes.addressof(found))
+    return found
 
 
 def ring_read(control: int, data: int, data_bytes: int, out: U8) -> int:
