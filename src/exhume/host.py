@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 import time
 from pathlib import Path
 from typing import Protocol
@@ -69,7 +68,7 @@ class Host(Struct, frozen=True):
 
     def hostname(self) -> str:
         text = self.read_proc("sys/kernel/hostname")
-        return text.strip() if text else socket.gethostname()
+        return text.strip() if text else os.uname().nodename
 
     def kernel_release(self) -> str:
         return (self.read_proc("sys/kernel/osrelease") or os.uname().release).strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
+from exhume.derive.sets import distinct, is_in
 from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
 from exhume.model.arrays import I32, I64, U64, Bool
@@ -83,9 +84,9 @@ class CaptureNames:
 
     def _were_there(self, epoch: Epoch) -> Statement:
         """Processes that perf found when it began: what it writes of them has the time 0."""
-        pids = np.unique(epoch.mappings.pid[epoch.mappings.time == 0]).astype(np.int64)
-        fresh = np.setdiff1d(pids, self._found)
-        self._found = np.union1d(self._found, fresh)
+        pids = distinct(epoch.mappings.pid[epoch.mappings.time == 0]).astype(np.int64)
+        fresh = pids[~is_in(pids, self._found)]
+        self._found = np.concatenate([self._found, fresh])
         return Statement(np.zeros_like(fresh), fresh, np.zeros_like(fresh))
 
     def forget(self, epoch: Epoch) -> None:

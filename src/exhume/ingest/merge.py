@@ -180,7 +180,7 @@ class _Samples:
         counts = np.bincount(used, minlength=len(tree.parent))
         starts = level_starts(tree.parent)
         is_used = sum_up(tree.parent, counts, starts) > 0
-        wanted = np.unique(tree.frame[is_used])
+        wanted = np.flatnonzero(np.bincount(tree.frame[is_used], minlength=len(tree.frames)))
         frame = np.zeros(len(tree.frames), np.int64)
         frame[wanted] = self._frames.numbers(tree.frames[number] for number in wanted.tolist())
         found = np.zeros(len(tree.parent), np.int64)
@@ -194,7 +194,7 @@ class _Samples:
 
     def _thread_rows(self, threads: Threads, used: I32) -> I32:
         found = np.zeros(len(threads), np.int32)
-        for row in np.unique(used).tolist():
+        for row in np.flatnonzero(np.bincount(used, minlength=len(threads))).tolist():
             key = (
                 int(threads.pid[row]), int(threads.tid[row]), int(threads.parent_pid[row]),
                 threads.comm[row], threads.cgroup[row],

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from exhume.derive.sets import distinct
 from exhume.model.arrays import I64, U64
 from exhume.model.event import Event
 from exhume.model.sample import Threads
@@ -103,7 +104,7 @@ class RowTable(Struct, frozen=True):
     @staticmethod
     def of(rows: Rows) -> RowTable:
         slot = rows["time"] // SLOT_NS
-        return RowTable({number: rows[slot == number] for number in np.unique(slot).tolist()})
+        return RowTable({number: rows[slot == number] for number in distinct(slot).tolist()})
 
     def __len__(self) -> int:
         return sum(map(len, self.slots.values()))
@@ -187,7 +188,7 @@ class Piece(Struct, frozen=True):
         found = set(self.sampled.rows.slots) if self.sampled else set()
         found.update(event.time_ns // SLOT_NS for event in self.events)
         for block in self.blocks:
-            found.update(np.unique(block.tick_ns // SLOT_NS).tolist())
+            found.update(distinct(block.tick_ns // SLOT_NS).tolist())
         return tuple(sorted(found))
 
     def span_ns(self) -> tuple[int, int] | None:

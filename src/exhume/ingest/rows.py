@@ -9,6 +9,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
+from exhume.derive.sets import distinct
 from exhume.ingest.piece import ROW, SLOT_NS, RowFile, RowTable
 from exhume.model.arrays import I32, I64, U16, U32, U64
 from exhume.model.sample import NO_CORE
@@ -37,7 +38,7 @@ class RowWriter:
             self._file(first).write(rows.data)
         else:
             slot = time // SLOT_NS
-            for number in np.unique(slot).tolist():
+            for number in distinct(slot).tolist():
                 self._file(number).write(rows[slot == number].data)
         self.count += len(rows)
 
@@ -90,7 +91,7 @@ class Sketch:
             value ^= value >> np.uint64(32)
         if len(value) > SKETCH_SIZE:
             value = np.partition(value, SKETCH_SIZE)[:SKETCH_SIZE]
-        self.hashes = np.unique(np.concatenate([self.hashes, value]))[:SKETCH_SIZE]
+        self.hashes = distinct(np.concatenate([self.hashes, value]))[:SKETCH_SIZE]
 
 
 def likeness(a: Set[int], b: Set[int]) -> float:

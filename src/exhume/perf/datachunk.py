@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from exhume.derive.sets import distinct
 from exhume.model.arrays import I64, U32, U64
 from exhume.perf import records
 from exhume.perf.asof import NOTHING_SAID, Statement
@@ -143,7 +144,7 @@ def _version_1(rows: RecordColumns) -> tuple[Mappings, dict[int, FileIdentity], 
     hashes = np.empty(len(at), np.uint64)
     files: dict[int, FileIdentity] = {}
     sizes = rows.size[at].astype(np.int64)
-    for size in np.unique(sizes):
+    for size in distinct(sizes):
         some = np.flatnonzero(sizes == size)
         # What follows the name is the trailer, which differs: names are told apart by their text.
         block = _gather(rows, start[some] + _MMAP_NAME_AT, int(size) - _MMAP_NAME_AT)

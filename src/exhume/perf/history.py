@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct, field
 
+from exhume.derive.sets import distinct, is_in
 from exhume.model.arrays import I32, I64, U8, U64, Bool
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement, last_before, with_inheritance
 from exhume.perf.records import Comms, Forks, Mappings, concat
@@ -102,7 +103,7 @@ class History:
             ),
         )
         self._remember(started)
-        self._scanned = np.union1d(self._scanned, side.scanned.time)
+        self._scanned = distinct(np.concatenate([self._scanned, side.scanned.time]))
         self._space = with_inheritance(
             concat([self._space, started], NOTHING_SAID), born, pid, ppid
         )
@@ -153,7 +154,7 @@ class History:
     def since(self, pid: I32, time: I64) -> I64:
         """When the process forked off or started a program; UNKNOWN where before us."""
         began = self._began(pid.astype(np.int64), time)
-        was_seen = (began != BEFORE_ALL) & ~np.isin(began, self._scanned)
+        was_seen = (began != BEFORE_ALL) & ~is_in(began, self._scanned)
         return np.where(was_seen, began, UNKNOWN)
 
     def _began(self, pid: I64, time: I64) -> I64:
@@ -190,8 +191,8 @@ class History:
         self._space = _latest(self._space, dead_pids, last_exit)
         self._cgroup = _latest(self._cgroup, dead_pids, last_exit)
         self._parent = _latest(self._parent, dead_pids, last_exit)
-        alive = np.unique(self._space.value)
-        self._maps.keep(np.isin(self._maps.space, alive))
+        alive = distinct(self._space.value)
+        self._maps.keep(is_in(self._maps.space, alive))
         living = set(alive.tolist())
         self.space_pid = {space: pid for space, pid in self.space_pid.items() if space in living}
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.sets import distinct
 from exhume.model.arrays import I32, I64, U8, U64, Bool
 from exhume.perf.attr import MISC_COMM_EXEC, MISC_MMAP_BUILD_ID, RecordType
 from exhume.perf.native import RecordColumns
@@ -113,7 +114,7 @@ def comms(records: RecordColumns) -> Comms:
     # A name may be shorter than 16 bytes: what follows in the record is the trailer, so cut there.
     name = np.zeros((len(rows), COMM_BYTES), np.uint8)
     room = np.minimum(records.size[rows].astype(np.int64) - 16, COMM_BYTES)
-    for width in np.unique(room):
+    for width in distinct(room):
         some = room == width
         name[some, :width] = _fields(records, rows[some], 16, int(width))
     ended = np.cumsum(name == 0, axis=1) > 0

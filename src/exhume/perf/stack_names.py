@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.derive.kernel_frames import kernel_mode
+from exhume.derive.sets import distinct
 from exhume.model.arrays import I8, I64, U8, U32, U64, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.asof import UNKNOWN
@@ -110,10 +111,10 @@ class StackNamer:
         )[which]
         # Code without a file (a JIT's): its map is the process's own, by absolute address.
         is_own = np.array([code is not None and not code.key for code in found])[which]
-        for one in np.unique(space[is_own]).tolist():
+        for one in distinct(space[is_own]).tolist():
             some = is_own & (space == one)
             pid = self._history.space_pid.get(one, UNKNOWN)
-            for index in np.unique(which[some]).tolist():
+            for index in distinct(which[some]).tolist():
                 code = found[index]
                 if code is not None:
                     rows = some & (which == index)
@@ -139,7 +140,7 @@ class StackNamer:
             codes = self._places.column(0, before)
             offsets = self._places.column(1, before).view(np.uint64)
             fresh = np.empty(len(codes), np.uint32)
-            for one in np.unique(codes).tolist():
+            for one in distinct(codes).tolist():
                 rows = codes == one
                 fresh[rows] = look_up(one, offsets[rows])
             self._frames = np.concatenate([self._frames, fresh])

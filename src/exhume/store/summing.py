@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.derive.cpu import core_shares
+from exhume.derive.sets import distinct
 from exhume.derive.stacks import carried_down, level_starts, outermost, sum_up
 from exhume.model.arrays import I64, U32
 from exhume.model.modes import MAP_MODES
@@ -184,7 +185,7 @@ class FrameRollUp:
             self._count(sum(map(period_ns, self._stretches)), cell)
             return
         weight = weights_ns(self._stretches, piece.time_ns)
-        for value in np.unique(weight).tolist():
+        for value in distinct(weight).tolist():
             self._count(value, cell[weight == value])
 
     def _count(self, weight_ns: int, cell: I64) -> None:

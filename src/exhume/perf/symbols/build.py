@@ -68,10 +68,13 @@ def build(
     start = np.concatenate([p.start for p in pieces])
     size = np.concatenate([p.size for p in pieces])
     limit = np.concatenate([p.limit for p in pieces])
-    order = np.argsort(start, kind="stable")
-    rows, group = _one_per_start(start, _preference(pieces, size), order)
-    # Aliases of different length: the code belongs to that start up to the longest end.
-    longest = np.maximum.reduceat(size[order], group)
+    if (start[1:] > start[:-1]).all():
+        rows, longest = np.arange(count), size
+    else:
+        order = np.argsort(start, kind="stable")
+        rows, group = _one_per_start(start, _preference(pieces, size), order)
+        # Aliases of different length: the code belongs to that start up to the longest end.
+        longest = np.maximum.reduceat(size[order], group)
     keep = ~_labels_inside_functions(start[rows], longest)
     rows, longest = rows[keep], longest[keep]
     names, name_offset = _gather(pieces, rows)
@@ -190,13 +193,16 @@ def _modules_of(piece: Symbols) -> U16:
 
 def _gather(pieces: Sequence[Symbols], rows: I64) -> tuple[bytes, U32]:
     """The names of the chosen rows, one after the other, in the order of the rows."""
-    piece_of = np.searchsorted(np.cumsum([len(p) for p in pieces]), rows, "right")
     begin = np.concatenate([p.name_start for p in pieces])[rows]
     end = np.concatenate([p.name_end for p in pieces])[rows]
     size = np.minimum(end - begin, MAX_NAME_BYTES)
     offsets = np.concatenate(([0], np.cumsum(size)))
     gathered: U8 = np.empty(int(offsets[-1]), np.uint8)
-    for index, piece in enumerate(pieces):
-        mine = np.flatnonzero(piece_of == index)
-        gather(piece.blob, begin[mine], size[mine], offsets[mine], gathered)
+    first = 0
+    for piece in pieces:
+        mine: slice | I64 = slice(0, len(rows))
+        if len(pieces) > 1:
+            mine = np.flatnonzero((rows >= first) & (rows < first + len(piece)))
+            first += len(piece)
+        gather(piece.blob, begin[mine], size[mine], offsets[:-1][mine], gathered)
     return gathered.tobytes(), offsets.astype(np.uint32)

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.sets import is_in
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
 from exhume.model.arrays import I64, U16, U64, Bool
@@ -68,7 +69,7 @@ def parse(data: bytes, path: str = "kallsyms") -> Kallsyms:
     name, name_end = lines.name, lines.name_end
     if not address.any():
         return Kallsyms(None, HIDDEN)
-    is_text = np.isin(kind, np.frombuffer(b"tTwW", np.uint8))
+    is_text = is_in(kind, np.frombuffer(b"tTwW", np.uint8))
     module, modules = _modules(data, lines, path)
     limit = _next_address(address)
     rank = np.select([kind == ord("T"), (kind == ord("w")) | (kind == ord("W"))], [GLOBAL, WEAK])
@@ -148,6 +149,11 @@ def _overlapped(table: SymbolTable, rows: Sequence[tuple[int, int, str]]) -> Boo
 
 def _next_address(address: U64) -> U64:
     """The next higher address of any symbol: data behind the last function ends it too."""
+    is_later = address[1:] > address[:-1]
+    if (is_later | (address[1:] == address[:-1])).all():  # as the kernel writes them
+        starts = 1 + np.flatnonzero(is_later)
+        ends = np.append(address[starts], address[-1] + np.uint64(_LAST_BYTES))
+        return np.repeat(ends, np.diff(starts, prepend=0, append=len(address)))
     ordered = np.sort(address)
     at = np.searchsorted(ordered, address, "right")
     ends = np.append(ordered, ordered[-1] + np.uint64(_LAST_BYTES))
