@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 from msgspec import Struct
@@ -94,7 +95,7 @@ def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) 
     told: dict[str, list[Event]] = {}
     for p in sorted(placed, key=lambda p: not p.was_written):
         told.setdefault(p.input_id, []).extend(_moved_events(p, start_ns, end_ns))
-    events = sorted(without_repeats(list(told.values())), key=lambda e: e.time_ns)
+    events = sorted(without_repeats(list(told.values())), key=attrgetter("time_ns"))
     instants = [i.start_ns for i in intervals] + [i.end_ns for i in intervals]
     for block in blocks:
         instants += [max(start_ns, int(block.tick_ns[0])), int(block.tick_ns[-1]) + 1]

@@ -198,5 +198,6 @@ class Piece(Struct, frozen=True):
         found += [
             (int(b.tick_ns.min()), int(b.tick_ns.max())) for b in self.blocks if len(b.tick_ns)
         ]
-        found += [(event.time_ns, event.time_ns) for event in self.events]
+        if times := [event.time_ns for event in self.events]:
+            found.append((min(times), max(times)))
         return (min(f[0] for f in found), max(f[1] for f in found)) if found else None

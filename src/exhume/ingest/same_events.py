@@ -15,6 +15,9 @@ _APART = ("signature", "queue", "core", "pid")
 
 def without_repeats(groups: Sequence[Sequence[Event]]) -> Iterator[Event]:
     """Events of several inputs; what an earlier input has told at that time is left out."""
+    if len(groups) == 1:
+        yield from groups[0]
+        return
     told: dict[tuple[object, ...], list[int]] = {}
     for group in groups:
         own: dict[tuple[object, ...], list[int]] = {}

@@ -22,14 +22,20 @@ def tame_allocator(threshold_bytes: int = _THRESHOLD_BYTES) -> None:
 
 def keep_memory() -> None:
     """Memory is kept for the next of the kind."""
+    _Kept.is_so = True
     _set({_M_MMAP_THRESHOLD: _LARGEST_KEPT_BYTES, _M_TRIM_THRESHOLD: _KEPT_BYTES})
 
 
 def give_back() -> None:
-    """What was freed, to the system, now."""
+    """What was freed, to the system, now; unless it is to be kept."""
     libc = ctypes.CDLL(None)
-    if hasattr(libc, "malloc_trim"):
+    if hasattr(libc, "malloc_trim") and not _Kept.is_so:
         libc.malloc_trim(0)
+
+
+class _Kept:
+    is_so = False
+    """In this process."""
 
 
 def _set(options: dict[int, int]) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.store.column_types import NULL, Column, Texts, numbering
+
+_encode = msgspec.json.Encoder().encode
 
 
 class _TextColumn:
@@ -41,9 +44,7 @@ class EventColumns:
         self._kind.extend([event.kind for event in events])
         self._subject.extend([event.subject for event in events])
         self._text.extend([event.text for event in events])
-        self._fields.extend(
-            [json.dumps(dict(event.fields)) if event.fields else "" for event in events]
-        )
+        self._fields.extend([_json(event.fields) if event.fields else "" for event in events])
 
     def columns(self, start_ns: int, *, by_time: bool = False) -> dict[str, Column]:
         """As they came, or in order of time, which counts from `start_ns`."""
@@ -59,3 +60,12 @@ class EventColumns:
             "count": np.frombuffer(self._count, np.int64)[order].astype(np.int32),
             "fields": self._fields.column(order),
         }
+
+
+def _json(fields: Mapping[str, str | int | float]) -> str:
+    try:
+        text = _encode(dict(fields)).decode()
+    except UnicodeEncodeError:
+        text = "null"
+    # Lone surrogates, and numbers that are none, which it writes as null: Python's own knows them.
+    return json.dumps(dict(fields)) if "null" in text else text

@@ -43,17 +43,17 @@ def _struct(out: bytearray, struct: Fields) -> None:
             raise ValueError("fields must come in rising order of their ids, and not far apart")
         step = (number - before) << 4
         before = number
-        # Most are numbers, and a file has thousands.
-        if isinstance(value, bool):
-            out.append(step | (_TRUE if value else _FALSE))
-        elif isinstance(value, int):
+        kind = type(value)  # most are numbers, and a file has thousands
+        if kind is int:
             out.append(step | _I32)
-            _number(out, value)
-        elif isinstance(value, Long):
+            _number(out, value)  # type: ignore[arg-type]
+        elif kind is Long:
             out.append(step | _I64)
-            _number(out, value.value)
+            _number(out, value.value)  # type: ignore[union-attr]
+        elif kind is bool:
+            out.append(step | (_TRUE if value else _FALSE))
         else:
-            out.append(step | _KINDS[type(value)])
+            out.append(step | _KINDS[kind])
             _value(out, value)
     out.append(0)
 
@@ -64,7 +64,9 @@ _KINDS: dict[type, int] = {
 
 
 def _value(out: bytearray, value: Value) -> None:
-    if isinstance(value, int):
+    if isinstance(value, dict):
+        _struct(out, value)
+    elif isinstance(value, int):
         _number(out, value)
     elif isinstance(value, Long):
         _number(out, value.value)
@@ -88,7 +90,11 @@ def _value(out: bytearray, value: Value) -> None:
 
 
 def _number(out: bytearray, value: int) -> None:
-    _varint(out, value << 1 if value >= 0 else (-value << 1) - 1)
+    value = value << 1 if value >= 0 else (-value << 1) - 1
+    if value < 0x80:
+        out.append(value)
+    else:
+        _varint(out, value)
 
 
 def _varint(out: bytearray, value: int) -> None:
