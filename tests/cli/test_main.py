@@ -161,3 +161,27 @@ def test_every_command_has_a_module_of_its_own() -> None:
     for name, _ in cli.COMMANDS:
         module = cli.MODULES.get(name, name)
         assert importlib.util.find_spec(f"exhume.cli.{module}") is not None
+
+
+def run_python(text: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=env)
+
+
+def test_what_was_to_be_done_at_the_end_is_done_however_quickly_it_leaves() -> None:
+    talk = (
+        "import atexit, exhume.cli.main as m; atexit.register(print, 'tidied'); "
+        "m._run = lambda argv: print('said', end=' ') or 3; m.entry()"
+    )
+    done = run_python(talk)
+    assert (done.stdout, done.returncode) == ("said tidied\n", 3)
+
+
+def test_threads_that_still_work_are_waited_for() -> None:
+    talk = (
+        "import threading, time, exhume.cli.main as m; "
+        "late = lambda: (time.sleep(0.2), print('late')); "
+        "m._run = lambda argv: threading.Thread(target=late).start() or 0; m.entry()"
+    )
+    done = run_python(talk)
+    assert (done.stdout, done.returncode) == ("late\n", 0)

@@ -8,11 +8,14 @@ only when it is the one that was asked for.
 from __future__ import annotations
 
 import argparse
+import atexit
 import importlib
 import os
 import re
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn, Protocol, cast
 
 from exhume import __version__
@@ -68,7 +71,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def entry() -> NoReturn:
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    if threading.active_count() == 1:
+        _leave(code)
+    sys.exit(code)
+
+
+def _leave(code: int) -> None:
+    """At once: to take every module apart first would take 30 ms, a tenth of a short command."""
+    with suppress(OSError):  # a pipe that nobody reads: Python's own way out says so
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def main(argv: Sequence[str]) -> int:

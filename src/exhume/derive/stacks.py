@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +15,8 @@ def level_starts(parent: I32) -> list[int]:
     starts = [0, min(1, count)]
     while starts[-1] < count:
         begin = starts[-1]
-        starts.append(bisect_left(range(count), True, begin + 1, key=lambda i: parent[i] >= begin))
+        later = parent[begin + 1 :]  # in order: breadth first
+        starts.append(begin + 1 + int(np.searchsorted(later, parent.dtype.type(begin))))
     return starts
 
 

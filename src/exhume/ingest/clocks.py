@@ -79,7 +79,7 @@ class ClockHints(Struct, frozen=True):
         if started is not None:
             how = "by the time in its name, taken as UTC: a second or two off"
             return Claim(started - first_ns, Trust.FILE_NAME, how)
-        written = _captured_ns(captured)
+        written = _captured_ns(captured) if captured else None
         if written is not None:
             how = "guessed: it ended when its header says it was captured, taken as UTC"
             return Claim(written - last_ns, Trust.FILE_TIME, how)
