@@ -2,22 +2,24 @@
 
     python -m bench.ingest [--samples N] [--keep DIR]
 
-Records a load for some seconds and repeats the records, each time later, until there are enough.
-CPU seconds are compared; ratios of wall time and the memory of the largest process stand beside
-them. Both sides name the same symbols, from the same files.
+Records a load until there are enough samples. CPU seconds are compared; ratios of wall time and the
+memory of the largest process stand beside them. Both sides name the same symbols, from the same
+files; perf script writes its text to a file, as whoever goes on with it does.
 
 Two things decide the ratio, so both are shown. Starting and reading symbols takes the same whatever
-the capture: a second row has five times as many samples. And perf script takes its time by the
-frame, we by the sample and the distinct stack: one load is a program with frame pointers, as Go's
-are always and many distributions' are again; the other is Python without them, whose stacks end
-after a few frames, with all else that goes on here. Best of three for both sides, of one for perf
-script on the long ones. Nothing passes or fails here.
+the capture: a second row has the records five times over, each time later. And perf script takes
+its time by the frame, we by the sample and the distinct stack: one load is a program with frame
+pointers, as Go's are always and many distributions' are again, of which nearly every sample has a
+stack of its own; the other is Python without them, whose stacks end after a few frames, with all
+else that goes on here. Best of three for both sides, of one for perf script on the long ones.
+Nothing passes or fails here.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import math
 import os
 import shutil
 import subprocess
@@ -39,8 +41,7 @@ from exhume.perf.datafile import PerfData
 from exhume.perf.script import ScriptReader
 
 ROUNDS = 3
-RECORD_SECONDS = 4
-RATE_HZ = 1999
+RATE_HZ = 9999
 _LEAST_MARK = np.uint64(2**64 - 4095)
 """PERF_CONTEXT_MAX: from here on a word of a call chain says whose addresses follow."""
 # Keeps every core busy in both modes, with stacks of all depths and some programs that come and go.
@@ -89,8 +90,10 @@ class Cost(Struct, frozen=True):
 def of_process(command: Sequence[str], out: Path | None = None) -> Cost:
     began = time.perf_counter()
     peak_kib = 0
+    # As installed: with Python's bytecode where it was left.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with open(out or os.devnull, "wb") as stdout:
-        child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, env=env)
         # ru_maxrss would count what we ourselves held when the child was started.
         while not (found := os.wait4(child.pid, os.WNOHANG))[0]:
             peak_kib = max(peak_kib, _peak_kib(child.pid))
@@ -133,19 +136,21 @@ def deep_load(folder: Path) -> list[str] | None:
     return [str(program)]
 
 
-def record(folder: Path, load: Sequence[str], *, alone: bool) -> Path:
-    """`alone`: without all else that runs here."""
+def record(folder: Path, load: Sequence[str], samples: int, *, alone: bool) -> Path:
+    """So many at least, nearly; `alone`: without all else that runs here."""
     path = folder / "recorded.data"
     perf = shutil.which("perf")
     if perf is None:
         raise SystemExit("perf is not installed (apt: linux-perf)")
-    loads = [subprocess.Popen([*load, "60"]) for _ in range(os.cpu_count() or 1)]
+    cores = os.cpu_count() or 1
+    seconds = math.ceil(1.05 * samples / (RATE_HZ * cores))
+    loads = [subprocess.Popen([*load, str(seconds + 60)]) for _ in range(cores)]
     time.sleep(0.5)  # started: what is repeated later has no exec of theirs
     of = ["-p", ",".join(str(one.pid) for one in loads)] if alone else ["-a"]
     try:
         subprocess.run(
             [perf, "record", "-q", "-e", "cpu-clock", "-F", str(RATE_HZ), *of, "-g", "-o",
-             str(path), "--", "sleep", str(RECORD_SECONDS)],
+             str(path), "--", "sleep", str(seconds)],
             check=True,
         )  # fmt: skip
     finally:
@@ -236,24 +241,21 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if (load := deep_load(folder)) is not None:
             print("\nWith frame pointers")
-            compare(folder, args.samples, record(folder, load, alone=True))
+            compare(folder, record(folder, load, args.samples, alone=True))
         print("\nWithout frame pointers")
-        recorded = record(folder, [sys.executable, "-c", LOAD], alone=False)
-        script = compare(folder, args.samples, recorded)
-        times = -(-args.samples // decode(recorded) // 4)
-        compare_pieces(folder, recorded, times, script)
+        recorded = record(folder, [sys.executable, "-c", LOAD], args.samples, alone=False)
+        script = compare(folder, recorded)
+        compare_pieces(folder, recorded, script)
         compare_text(folder, folder / "perf.txt")
 
 
-def compare(folder: Path, wanted: int, recorded: Path) -> float:
+def compare(folder: Path, data: Path) -> float:
     """Wall seconds that perf script takes for a sample."""
-    base = decode(recorded)
-    data, text = folder / "perf.data", folder / "perf.txt"
-    repeated(recorded, data, -(-wanted // base))
+    text = folder / "perf.txt"
     samples, size = decode(data), data.stat().st_size
     print(
         f"perf.data: {samples:,} samples, {size / 1e6:,.0f} MB, {size / samples:.0f} B and "
-        f"{frames(recorded):.0f} frames each"
+        f"{frames(data):.0f} frames each"
     )
     print("CPU seconds compared, × against perf script; wall time in brackets")
 
@@ -277,7 +279,7 @@ def compare(folder: Path, wanted: int, recorded: Path) -> float:
         f"exhume import: {collapsed / ours.cpu_seconds:.1f} ×",
     )
     long = folder / "long.data"
-    repeated(recorded, long, 5 * -(-wanted // base))
+    repeated(data, long, 5)
     many, long_script = decode(long), script_of(long)
     ours = best(ROUNDS, lambda: import_(folder, long))
     show("exhume import, five times as long", many, long.stat().st_size, ours, long_script, "")
@@ -285,11 +287,11 @@ def compare(folder: Path, wanted: int, recorded: Path) -> float:
     return script.wall_seconds / samples
 
 
-def compare_pieces(folder: Path, recorded: Path, times: int, perf_seconds: float) -> None:
+def compare_pieces(folder: Path, recorded: Path, perf_seconds: float) -> None:
     """As in the story: a night in pieces, read by all cores at once. Only wall time can be told."""
     pieces = [folder / f"piece-{number}.data" for number in range(4)]
     for number, piece in enumerate(pieces):
-        repeated(recorded, piece, times, first=number * times)
+        repeated(recorded, piece, 1, first=number)
     samples = sum(map(decode, pieces))
     jobs = os.cpu_count() or 1
     cost = import_(folder, *pieces, jobs=jobs)
