@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from exhume.derive.kernel_frames import IDLE_LOOP
+from exhume.derive.kernel_frames import IDLE_LOOP, kernel_mode
 from exhume.model.arrays import I64, U8, Bool
-from exhume.model.stack import Frame, FrameKind, StackTree
+from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.naming import unique_rows
 from exhume.perf.script import ScriptBlock
-from exhume.perf.script_frames import StackReader, stack_mode
+from exhume.perf.script_frames import StackReader, lines_of, stack_mode
 from exhume.perf.symbolize import LOST_STACK_FRAME, FrameTable
 from exhume.perf.tree import TreeBuilder
+
+_REMEMBERED_LINES = 1 << 17
 
 
 class ScriptStacks:
@@ -19,6 +21,10 @@ class ScriptStacks:
         self._frames = FrameTable()
         self._tree = TreeBuilder()
         self._reader = StackReader()
+        self._named: dict[bytes, int] = {}
+        """Frames of lines that say the same in any stack: most of them."""
+        self._said: list[int] = []
+        """By frame, the mode it speaks for; -1 where it does not."""
         self._paths: list[list[int]] = []
         """Frames of each stack, root first, by the stack's number."""
         self._modes: list[int] = []
@@ -37,10 +43,35 @@ class ScriptStacks:
         if block.is_fresh:
             self._paths, self._modes, self._idle, self._known = [], [], [], {}
         for text in block.columns.new_stacks:
-            frames = self._reader.read(text)
-            self._modes.append(int(stack_mode(frames)))
-            self._idle.append(bool(frames) and _is_idle(frames[-1]))
-            self._paths.append([self._frames.number(f) for f in frames or [LOST_STACK_FRAME]])
+            path = self._path(text)
+            self._paths.append(path)
+            self._modes.append(self._mode(path))
+            self._idle.append(_is_idle(self._frames.frames[path[-1]]))
+
+    def _path(self, text: bytes) -> list[int]:
+        lines = lines_of(text)
+        path = list(map(self._named.get, lines))
+        if path and None not in path:
+            path.reverse()
+            return path  # type: ignore[return-value]
+        found = [self._frames.number(f) for f in self._reader.read(text) or [LOST_STACK_FRAME]]
+        if len(self._named) > _REMEMBERED_LINES:
+            self._named.clear()
+        for line in lines:
+            if (frame := self._reader.named(line)) is not None:
+                self._named[line] = self._frames.number(frame)
+        return found
+
+    def _mode(self, path: list[int]) -> int:
+        """As `stack_mode`, asking each frame once."""
+        for frame in self._frames.frames[len(self._said) :]:
+            mode = kernel_mode(frame)
+            self._said.append(-1 if mode is None else int(mode))
+        leaf = self._frames.frames[path[-1]]
+        if stack_mode([leaf]) == Mode.USER:
+            return int(Mode.USER)
+        said = self._said
+        return next((said[number] for number in reversed(path) if said[number] >= 0), Mode.SYSTEM)
 
     def is_idle(self) -> Bool:
         """By number of the stack: does it end in the idle loop itself?"""

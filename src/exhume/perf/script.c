@@ -5,15 +5,15 @@
  *     	ffffffffb3a3d005 arch_cpu_idle+0x15 ([kernel.kallsyms])
  *     (an empty line)
  *
- * Turns the first line of each sample into columns, and gives equal texts of stacks, thread names
- * and events one number each, so that Python looks at every distinct text once. The caller owns
+ * Turns the first line of each sample into columns, and gives equal thread names and events one number
+ * each, and stacks that say the same, so that Python looks at each once. The caller owns
  * every buffer; nothing outside of [buf, buf + len) is read.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABI = 1 };
+enum { ABI = 2 };
 
 #define NONE INT64_MIN
 #define LONGEST_NAME 80 /* TASK_COMM_LEN is 16; what perf makes up is not much longer */
@@ -118,10 +118,8 @@ static int grow(xs_texts *t) {
 }
 
 /* The number of a text; *is_new tells whether it was seen first now. UINT32_MAX: out of memory. */
-static uint32_t number_of(xs_texts *t, const uint8_t *text, uint64_t n, int *is_new) {
-    uint64_t h[2];
+static uint32_t number_of(xs_texts *t, const uint64_t h[2], int *is_new) {
     if ((uint64_t)t->count * 2 > t->mask && grow(t) != 0) return UINT32_MAX;
-    hash_text(text, n, h);
     uint64_t at = h[0] & t->mask;
     for (; t->slots[at].used; at = (at + 1) & t->mask)
         if (t->slots[at].hash[0] == h[0] && t->slots[at].hash[1] == h[1]) {
@@ -273,13 +271,75 @@ static const uint8_t *stack_end(const uint8_t **begin, const uint8_t *end, int a
     return p;
 }
 
-/* Number a text, and say where it lies if it is new. 0: out of memory. */
-#define NUMBER(texts, text, length, number, at_column, length_column, count)      \
+static int starts_with(const uint8_t *p, const uint8_t *end, const char *word) {
+    uint64_t n = strlen(word);
+    return (uint64_t)(end - p) >= n && !memcmp(p, word, n);
+}
+
+/* Where `+0x1f` begins and ends, the last one that a space and a bracket or the end of the line
+ * follows; both `end` where there is none. */
+static void find_offset(const uint8_t *p, const uint8_t *end, const uint8_t **begin, const uint8_t **after) {
+    for (const uint8_t *plus = end; plus-- > p;) {
+        if (*plus != '+' || !starts_with(plus, end, "+0x")) continue;
+        const uint8_t *digits = plus + 3;
+        while (digits < end && is_hex(*digits)) digits++;
+        if (digits == plus + 3 || !(digits == end || starts_with(digits, end, " ("))) continue;
+        *begin = plus, *after = digits;
+        return;
+    }
+    *begin = *after = end;
+}
+
+/* What a line of a stack says: its symbol and its file, and whose half the address is in. The address
+ * itself says more only where it is to stand for the symbol that is not known. */
+static void hash_frame(const uint8_t *p, const uint8_t *end, uint64_t out[2]) {
+    static const char unknown[] = "[unknown]";
+    p = skip_spaces(p, end);
+    while (end > p && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
+    const uint8_t *symbol = p, *offset, *file;
+    while (symbol < end && is_hex(*symbol) && symbol - p < 17) symbol++;
+    int is_frame = begins_with_address(p, end);
+    uint64_t half = is_frame && symbol - p == 16 && starts_with(p, end, "ffff");
+    if (is_frame) symbol = skip_spaces(symbol, end);
+    if (!is_frame || (starts_with(symbol, end, unknown) && !starts_with(symbol + sizeof unknown - 1, end, " ([unknown])"))) {
+        hash_text(p, (uint64_t)(end - p), out);
+        return;
+    }
+    uint64_t h[2];
+    find_offset(symbol, end, &offset, &file);
+    hash_text(symbol, (uint64_t)(offset - symbol), h);
+    hash_text(file, (uint64_t)(end - file), out);
+    out[0] = mix(h[0] + half, out[0], 0xff51afd7ed558ccdu);
+    out[1] = mix(h[1] + half, out[1], 0xc4ceb9fe1a85ec53u);
+}
+
+static void hash_name(const uint8_t *p, const uint8_t *end, uint64_t out[2]) {
+    hash_text(p, (uint64_t)(end - p), out);
+}
+
+/* Stacks that say the same are one, wherever in its functions the code was. */
+static void hash_stack(const uint8_t *p, const uint8_t *end, uint64_t out[2]) {
+    out[0] = 0x9e3779b97f4a7c15u, out[1] = 0xc2b2ae3d27d4eb4fu;
+    while (p < end) {
+        const uint8_t *eol = line_end(p, end);
+        uint64_t h[2];
+        hash_frame(p, eol, h);
+        out[0] = mix(out[0], h[0], 0xff51afd7ed558ccdu);
+        out[1] = mix(out[1], h[1], 0xc4ceb9fe1a85ec53u);
+        p = eol < end ? eol + 1 : end;
+    }
+    out[0] ^= out[0] >> 32;
+    out[1] ^= out[1] >> 32;
+}
+
+/* Number a text by its hash, and say where it lies if it is new. 0: out of memory. */
+#define NUMBER(texts, hash, text, length, number, at_column, length_column, count) \
     do {                                                                           \
         int is_new_ = 0;                                                           \
         const uint8_t *text_ = (text);                                             \
-        uint64_t length_ = (uint64_t)(length);                                     \
-        (number) = number_of((texts), text_, length_, &is_new_);                   \
+        uint64_t length_ = (uint64_t)(length), hash_[2];                           \
+        hash(text_, text_ + length_, hash_);                                       \
+        (number) = number_of((texts), hash_, &is_new_);                            \
         if ((number) == UINT32_MAX) return 0;                                      \
         if (is_new_) {                                                             \
             (at_column)[count] = (uint64_t)(text_ - buf);                          \
@@ -324,9 +384,10 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
         c->pid[i] = h.pid;
         c->tid[i] = h.tid;
         c->cpu[i] = h.cpu;
-        NUMBER(comms, h.comm, h.comm_end - h.comm, c->comm[i], c->comm_at, c->comm_length, n->comms);
-        NUMBER(events, h.event, h.event_end - h.event, c->event[i], c->event_at, c->event_length, n->events);
-        NUMBER(stacks, stack, after - stack, c->stack[i], c->stack_at, c->stack_length, n->stacks);
+        NUMBER(comms, hash_name, h.comm, h.comm_end - h.comm, c->comm[i], c->comm_at, c->comm_length, n->comms);
+        NUMBER(events, hash_name, h.event, h.event_end - h.event, c->event[i], c->event_at, c->event_length,
+               n->events);
+        NUMBER(stacks, hash_stack, stack, after - stack, c->stack[i], c->stack_at, c->stack_length, n->stacks);
         n->samples++;
         p = after;
     }

@@ -63,9 +63,7 @@ class StackReader:
         """Root first. Runs of nameless frames are folded into one."""
         found: list[Frame] = []
         inlined: list[Frame] = []
-        for raw in text.split(b"\n", MAX_DEPTH)[:MAX_DEPTH]:
-            if not raw:
-                continue
+        for raw in lines_of(text):
             line = self._lines.get(raw)
             if line is None:
                 line = self._remember(raw)
@@ -83,6 +81,14 @@ class StackReader:
         found.reverse()
         return found
 
+    def named(self, raw: bytes) -> Frame | None:
+        """What a line that was read says, where that is the same in any stack: one frame, named."""
+        line = self._lines.get(raw)
+        if line is None or line.is_inlined or len(line.frames) != 1:
+            return None
+        frame = line.frames[0]
+        return None if frame in (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME) else frame
+
     def _remember(self, raw: bytes) -> _Line:
         if len(self._lines) >= _REMEMBERED_LINES:
             self._lines.clear()
@@ -90,6 +96,10 @@ class StackReader:
         if not line.frames and raw.strip():
             self.odd += 1
         return line
+
+
+def lines_of(text: bytes) -> list[bytes]:
+    return [raw for raw in text.split(b"\n", MAX_DEPTH)[:MAX_DEPTH] if raw]
 
 
 def stack_mode(frames: list[Frame]) -> Mode:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I32, I64, U32
 
-ABI = 1
+ABI = 2
 ROOM = 1 << 15
 """Samples of one call."""
 NO_NUMBER = np.iinfo(np.int64).min
