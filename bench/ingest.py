@@ -241,16 +241,23 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if (load := deep_load(folder)) is not None:
             print("\nWith frame pointers")
-            compare(folder, record(folder, load, args.samples, alone=True))
+            recorded = record(folder, load, args.samples, alone=True)
+            compare_text(folder, compare(folder, recorded).plain_cpu_seconds)
         print("\nWithout frame pointers")
         recorded = record(folder, [sys.executable, "-c", LOAD], args.samples, alone=False)
-        script = compare(folder, recorded)
-        compare_pieces(folder, recorded, script)
-        compare_text(folder, folder / "perf.txt")
+        found = compare(folder, recorded)
+        compare_pieces(folder, recorded, found.script_wall_seconds)
+        compare_text(folder, found.plain_cpu_seconds)
 
 
-def compare(folder: Path, data: Path) -> float:
-    """Wall seconds that perf script takes for a sample."""
+class Others(Struct, frozen=True):
+    script_wall_seconds: float
+    """That perf script takes for a sample."""
+    plain_cpu_seconds: float
+    """That the plain parser takes for its text."""
+
+
+def compare(folder: Path, data: Path) -> Others:
     text = folder / "perf.txt"
     samples, size = decode(data), data.stat().st_size
     print(
@@ -268,7 +275,8 @@ def compare(folder: Path, data: Path) -> float:
     ours = best(ROUNDS, lambda: import_(folder, data))
     show("exhume import", samples, size, ours, script, "≥ 10 ×, ≤ 500 MiB")
     # What others do to come as far: perf's text, and a script that sums up its stacks.
-    collapsed = script.cpu_seconds + best_of(1, lambda: _plain_script.read(text))
+    plain = best_of(1, lambda: _plain_script.read(text))
+    collapsed = script.cpu_seconds + plain
     route = "perf script and a plain parser"
     show(
         route,
@@ -284,7 +292,7 @@ def compare(folder: Path, data: Path) -> float:
     ours = best(ROUNDS, lambda: import_(folder, long))
     show("exhume import, five times as long", many, long.stat().st_size, ours, long_script, "")
     long.unlink()
-    return script.wall_seconds / samples
+    return Others(script.wall_seconds / samples, plain)
 
 
 def compare_pieces(folder: Path, recorded: Path, perf_seconds: float) -> None:
@@ -302,11 +310,11 @@ def compare_pieces(folder: Path, recorded: Path, perf_seconds: float) -> None:
     )
 
 
-def compare_text(folder: Path, text: Path) -> None:
+def compare_text(folder: Path, plain: float) -> None:
+    text = folder / "perf.txt"
     size, samples = text.stat().st_size, parse(text)
     print(f"\nits text: {samples:,} samples, {size / 1e6:,.0f} MB, {size / samples:.0f} B each")
     print("CPU seconds compared, × against a plain parser")
-    plain = best_of(1, lambda: _plain_script.read(text))
     show("plain Python, line by line", samples, size, plain, None, "")
     show("parse", samples, size, best_of(3, lambda: parse(text)), plain, "≥ 10 ×")
     show("exhume import", samples, size, import_(folder, text), plain, "≤ 500 MiB")

@@ -9,7 +9,7 @@ from exhume.model.arrays import I64, U8, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.naming import unique_rows
 from exhume.perf.script import ScriptBlock
-from exhume.perf.script_frames import StackReader, lines_of, stack_mode
+from exhume.perf.script_frames import MAX_DEPTH, StackReader, stack_mode
 from exhume.perf.symbolize import LOST_STACK_FRAME, FrameTable
 from exhume.perf.tree import TreeBuilder
 
@@ -49,29 +49,31 @@ class ScriptStacks:
             self._idle.append(_is_idle(self._frames.frames[path[-1]]))
 
     def _path(self, text: bytes) -> list[int]:
-        lines = lines_of(text)
+        lines = text.removesuffix(b"\n").split(b"\n", MAX_DEPTH)[:MAX_DEPTH]
         path = list(map(self._named.get, lines))
-        if path and None not in path:
-            path.reverse()
-            return path  # type: ignore[return-value]
-        found = [self._frames.number(f) for f in self._reader.read(text) or [LOST_STACK_FRAME]]
+        for place, number in enumerate(path):
+            if number is None and (frame := self._reader.named(lines[place])) is not None:
+                path[place] = self._named[lines[place]] = self._frames.number(frame)
         if len(self._named) > _REMEMBERED_LINES:
             self._named.clear()
-        for line in lines:
-            if (frame := self._reader.named(line)) is not None:
-                self._named[line] = self._frames.number(frame)
-        return found
+        if None in path:
+            frames = self._reader.read(text) or [LOST_STACK_FRAME]
+            return [self._frames.number(frame) for frame in frames]
+        path.reverse()
+        return path  # type: ignore[return-value]
 
     def _mode(self, path: list[int]) -> int:
         """As `stack_mode`, asking each frame once."""
         for frame in self._frames.frames[len(self._said) :]:
             mode = kernel_mode(frame)
             self._said.append(-1 if mode is None else int(mode))
-        leaf = self._frames.frames[path[-1]]
-        if stack_mode([leaf]) == Mode.USER:
+        if stack_mode([self._frames.frames[path[-1]]]) == Mode.USER:
             return int(Mode.USER)
         said = self._said
-        return next((said[number] for number in reversed(path) if said[number] >= 0), Mode.SYSTEM)
+        for number in reversed(path):
+            if said[number] >= 0:
+                return said[number]
+        return int(Mode.SYSTEM)
 
     def is_idle(self) -> Bool:
         """By number of the stack: does it end in the idle loop itself?"""

@@ -9,6 +9,7 @@
  * each, and stacks that say the same, so that Python looks at each once. The caller owns
  * every buffer; nothing outside of [buf, buf + len) is read.
  */
+#define _GNU_SOURCE /* memrchr */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,18 +84,24 @@ static uint64_t mix(uint64_t h, uint64_t v, uint64_t k) {
     return h ^ (h >> 29);
 }
 
-/* The length goes in first: the zeros that fill up the last word must not stand for text. */
+/* The length goes in first: the zeros that fill up a short word must not stand for text, nor what the
+ * last word has in common with the one before it. */
 static void hash_text(const uint8_t *p, uint64_t n, uint64_t out[2]) {
     uint64_t a = mix(0x9e3779b97f4a7c15u, n, 0xff51afd7ed558ccdu);
     uint64_t b = mix(0xc2b2ae3d27d4eb4fu, n, 0xc4ceb9fe1a85ec53u);
-    uint64_t v;
-    for (; n >= 8; n -= 8, p += 8) {
+    uint64_t v = 0;
+    const uint8_t *end = p + n;
+    for (; end - p > 8; p += 8) {
         memcpy(&v, p, 8);
         a = mix(a, v, 0xff51afd7ed558ccdu);
         b = mix(b, v ^ (v >> 32), 0xc4ceb9fe1a85ec53u);
     }
-    v = 0;
-    memcpy(&v, p, n);
+    if (n >= 8) {
+        memcpy(&v, end - 8, 8);
+    } else {
+        v = 0;
+        for (uint64_t i = 0; i < n; i++) v = v << 8 | p[i];
+    }
     a = mix(a, v, 0xff51afd7ed558ccdu);
     b = mix(b, v ^ (v >> 32), 0xc4ceb9fe1a85ec53u);
     out[0] = a ^ (a >> 32);
@@ -279,8 +286,9 @@ static int starts_with(const uint8_t *p, const uint8_t *end, const char *word) {
 /* Where `+0x1f` begins and ends, the last one that a space and a bracket or the end of the line
  * follows; both `end` where there is none. */
 static void find_offset(const uint8_t *p, const uint8_t *end, const uint8_t **begin, const uint8_t **after) {
-    for (const uint8_t *plus = end; plus-- > p;) {
-        if (*plus != '+' || !starts_with(plus, end, "+0x")) continue;
+    const uint8_t *plus = end;
+    while (plus > p && (plus = memrchr(p, '+', (size_t)(plus - p)))) {
+        if (!starts_with(plus, end, "+0x")) continue;
         const uint8_t *digits = plus + 3;
         while (digits < end && is_hex(*digits)) digits++;
         if (digits == plus + 3 || !(digits == end || starts_with(digits, end, " ("))) continue;

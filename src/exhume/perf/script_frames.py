@@ -63,7 +63,9 @@ class StackReader:
         """Root first. Runs of nameless frames are folded into one."""
         found: list[Frame] = []
         inlined: list[Frame] = []
-        for raw in lines_of(text):
+        for raw in text.split(b"\n", MAX_DEPTH)[:MAX_DEPTH]:
+            if not raw:
+                continue
             line = self._lines.get(raw)
             if line is None:
                 line = self._remember(raw)
@@ -82,9 +84,11 @@ class StackReader:
         return found
 
     def named(self, raw: bytes) -> Frame | None:
-        """What a line that was read says, where that is the same in any stack: one frame, named."""
+        """What a line says, where that is the same in any stack: one frame that has a name."""
         line = self._lines.get(raw)
-        if line is None or line.is_inlined or len(line.frames) != 1:
+        if line is None:
+            line = self._remember(raw)
+        if line.is_inlined or len(line.frames) != 1:
             return None
         frame = line.frames[0]
         return None if frame in (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME) else frame
@@ -96,10 +100,6 @@ class StackReader:
         if not line.frames and raw.strip():
             self.odd += 1
         return line
-
-
-def lines_of(text: bytes) -> list[bytes]:
-    return [raw for raw in text.split(b"\n", MAX_DEPTH)[:MAX_DEPTH] if raw]
 
 
 def stack_mode(frames: list[Frame]) -> Mode:
