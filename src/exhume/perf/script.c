@@ -283,15 +283,26 @@ static int starts_with(const uint8_t *p, const uint8_t *end, const char *word) {
     return (uint64_t)(end - p) >= n && !memcmp(p, word, n);
 }
 
-/* Where `+0x1f` begins and ends, the last one that a space and a bracket or the end of the line
- * follows; both `end` where there is none. */
+/* Are there as many brackets that open as that close? */
+static int is_even(const uint8_t *p, const uint8_t *end) {
+    int64_t open = 0;
+    if (p == end) return 1;
+    if (end[-1] == ')' && memchr(p, ')', (size_t)(end - p)) == end - 1)
+        return memchr(p, '(', (size_t)(end - p)) == memrchr(p, '(', (size_t)(end - p)); /* nearly all */
+    for (; p < end; p++) open += (*p == '(') - (*p == ')');
+    return open == 0;
+}
+
+/* Where `+0x1f` begins and ends, the last one that a file in brackets or the end of the line follows;
+ * both `end` where there is none. */
 static void find_offset(const uint8_t *p, const uint8_t *end, const uint8_t **begin, const uint8_t **after) {
     const uint8_t *plus = end;
     while (plus > p && (plus = memrchr(p, '+', (size_t)(plus - p)))) {
         if (!starts_with(plus, end, "+0x")) continue;
         const uint8_t *digits = plus + 3;
         while (digits < end && is_hex(*digits)) digits++;
-        if (digits == plus + 3 || !(digits == end || starts_with(digits, end, " ("))) continue;
+        if (digits == plus + 3 || !(digits == end || starts_with(digits, end, " (")) || !is_even(digits, end))
+            continue; /* in the name of a file */
         *begin = plus, *after = digits;
         return;
     }
