@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import gc
 import importlib
 import os
 import re
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import NoReturn, Protocol, cast
 
 from exhume import __version__
@@ -156,7 +157,8 @@ def with_negative_values(argv: Sequence[str]) -> list[str]:
 
 def _run(argv: Sequence[str]) -> int:
     chosen = argv[0] if argv and not argv[0].startswith("-") else None
-    parser = build_parser(chosen)
+    with _loading():
+        parser = build_parser(chosen)
     args, unknown = parser.parse_known_args(with_negative_values(argv))
     if unknown:
         what = f"unrecognized arguments: {' '.join(unknown)}"
@@ -166,6 +168,17 @@ def _run(argv: Sequence[str]) -> int:
         parser.print_help()
         return EXIT_USAGE
     return command_module(args.command).run(args)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Modules stay: nobody need look through them for garbage, now or ever."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _fail(what: str, todo: str, exit_code: int) -> int:
