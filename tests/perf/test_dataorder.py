@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,7 +76,7 @@ def test_each_sample_keeps_its_stack_across_chunks() -> None:
     for epoch in epochs(rounds(1, 3, 40), 700):
         for time, stack in zip(epoch.samples.time.tolist(), epoch.stack.tolist(), strict=True):
             begin = int(epoch.word_start[stack])
-            words = epoch.words[begin : begin + int(epoch.word_count[stack])]
+            words = np.concatenate(epoch.words)[begin : begin + int(epoch.word_count[stack])]
             assert tuple(words.tolist()) == stack_of(time)
 
 

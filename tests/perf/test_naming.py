@@ -135,7 +135,7 @@ def raw(chains: Sequence[Sequence[int]], rows: Sequence[Row]) -> RawSamples:
         tid=np.array([row.tid or row.pid for row in rows], np.int32),
         stack=np.array([row.stack for row in rows], np.int64),
         cgroup=np.array([row.cgroup for row in rows], np.int64),
-        words=np.array([word for chain in chains for word in chain], np.uint64),
+        words=(np.array([word for chain in chains for word in chain], np.uint64),),
         word_start=start,
         word_count=count,
     )

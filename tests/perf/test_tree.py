@@ -143,7 +143,9 @@ def tree_of(stacks: Sequence[tuple[Sequence[int], int]]) -> AddressTree:
     count = np.array([len(stack) for stack, _ in stacks], np.int64)
     words = np.array([word for stack, _ in stacks for word in stack], np.uint64)
     space = np.array([space for _, space in stacks], np.int64)
-    return address_tree(words, np.cumsum(count) - count, count, space)
+    start = np.cumsum(count) - count
+    cut = int(start[len(start) // 2]) if len(start) else 0  # between two stacks
+    return address_tree([words[:cut], words[cut:]], start, count, space)
 
 
 @given(stacks_of_few_callers())
@@ -184,4 +186,6 @@ def test_a_tree_that_grows_past_its_first_room_keeps_its_nodes() -> None:
 def test_a_stack_beyond_the_words_is_refused(start: list[int], count: list[int]) -> None:
     columns = [np.array(column, np.int64) for column in (start, count, [0])]
     with pytest.raises(ValueError, match="beyond the words"):
-        address_tree(np.array([1, 2, 3], np.uint64), *columns)
+        address_tree([np.array([1, 2, 3], np.uint64)], *columns)
+    with pytest.raises(ValueError, match="beyond the words"):
+        address_tree([np.array([1], np.uint64), np.array([2, 3], np.uint64)], *columns)

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from exhume.model.arrays import I64, U64
 from exhume.perf.datachunk import Chunk
@@ -31,7 +30,8 @@ class Epoch(Struct, frozen=True):
     samples: SampleColumns
     stack: I64
     """Of each sample, its number in the dictionary: `samples.stack` is the chunk's own."""
-    words: U64
+    words: tuple[U64, ...]
+    """Parts that follow each other; `word_start` counts through them all."""
     word_start: I64
     word_count: I64
     comms: Comms
@@ -73,18 +73,7 @@ class _Held(Struct):
             taken[name] = table if count == len(old) else _where(table, np.flatnonzero(old))
             if count:
                 setattr(self, name, _where(table, np.flatnonzero(~old)))
-        return _Held(words=self.words, word_count=self.word_count, **taken)._with_few_stacks()
-
-    def _with_few_stacks(self) -> _Held:
-        """Without the stacks that none of its samples has, where those are most of them."""
-        if 2 * len(self.samples) > len(self.word_count):
-            return self
-        used, stack = np.unique(self.samples.stack, return_inverse=True)
-        counts = self.word_count[used]
-        start = (np.cumsum(self.word_count) - self.word_count)[used]
-        words = np.repeat(start - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-        samples = replace(self.samples, stack=stack.astype(np.uint32))
-        return replace(self, samples=samples, words=self.words[words], word_count=counts)
+        return _Held(words=self.words, word_count=self.word_count, **taken)
 
 
 def in_order(chunks: Iterable[Chunk]) -> Iterator[Epoch]:
@@ -122,7 +111,7 @@ def _epoch(held: list[_Held], limit_ns: int) -> Epoch:
     return Epoch(
         samples=concat([p.samples for p in with_samples], NO_SAMPLES),
         stack=np.concatenate([np.empty(0, np.int64), *stacks]),
-        words=np.concatenate([np.empty(0, np.uint64), *(p.words for p in with_samples)]),
+        words=tuple(p.words for p in with_samples),
         word_start=np.cumsum(counts) - counts,
         word_count=counts,
         comms=concat([p.comms for p in parts], NO_COMMS),

@@ -32,8 +32,8 @@ class RawSamples(Struct, frozen=True):
     """Index of a stack; those without an entry (its frame was damaged) are UNKNOWN."""
     cgroup: I64
     """Number in the caller's table of cgroups, or UNKNOWN."""
-    words: U64
-    """All stacks' words, leaf first, with perf's context markers."""
+    words: tuple[U64, ...]
+    """All stacks' words, leaf first, with perf's context markers; parts that follow each other."""
     word_start: I64
     word_count: I64
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -116,8 +117,22 @@ class AddressTree:
         return Places(of_node, nodes["kind"], nodes["space"], nodes["address"])
 
 
-def address_tree(words: U64, start: I64, count: I64, space: I64) -> AddressTree:
-    """Stack i is words[start[i] : start[i] + count[i]], leaf first, with perf's context markers."""
+def address_tree(words: Sequence[U64], start: I64, count: I64, space: I64) -> AddressTree:
+    """Stack i is words[start[i] : start[i] + count[i]], leaf first, with perf's context markers.
+
+    The words may come in parts: `start` counts through them all, and no stack is in two.
+    """
+    tree = _Tree()
+    ends = np.empty(len(start), np.uint32)
+    borders = np.cumsum([0, *map(len, words)])
+    part_of = np.searchsorted(borders[1:-1], start, "right")
+    for number, part in enumerate(words or [np.empty(0, np.uint64)]):
+        rows = np.flatnonzero(part_of == number)
+        ends[rows] = _added(tree, part, start[rows] - borders[number], count[rows], space[rows])
+    return AddressTree(tree, ends)
+
+
+def _added(tree: _Tree, words: U64, start: I64, count: I64, space: I64) -> U32:
     columns = [np.ascontiguousarray(column, np.int64) for column in (start, count, space)]
     words = np.ascontiguousarray(words, np.uint64)
     if len(start) and (
@@ -125,14 +140,13 @@ def address_tree(words: U64, start: I64, count: I64, space: I64) -> AddressTree:
         or (columns[0] > len(words) - columns[1]).any()
     ):
         raise ValueError("a stack reaches beyond the words")
-    tree = _Tree()
     ends = np.empty(len(start), np.uint32)
     pointers = [column.ctypes.data for column in columns]
     if not tree.library.xh_tree_add(
         tree.handle, words.ctypes.data, *pointers, len(start), ends.ctypes.data
     ):
         raise MemoryError("no memory for a tree of stacks")
-    return AddressTree(tree, ends)
+    return ends
 
 
 class NamedPlaces(Struct, frozen=True):

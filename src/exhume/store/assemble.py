@@ -222,7 +222,7 @@ class Assembler:
             tid=np.concatenate([s.tid for s in samples]),
             stack=np.where(is_known, stack, UNKNOWN),
             cgroup=self._cgroups.of_ids(np.concatenate([s.cgroup for s in samples])),
-            words=np.concatenate(words),
+            words=(np.concatenate(words),),
             word_start=word_start,
             word_count=word_count,
         )
