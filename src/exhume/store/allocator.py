@@ -22,20 +22,14 @@ def tame_allocator(threshold_bytes: int = _THRESHOLD_BYTES) -> None:
 
 def keep_memory() -> None:
     """Memory is kept for the next of the kind."""
-    _Kept.is_so = True
     _set({_M_MMAP_THRESHOLD: _LARGEST_KEPT_BYTES, _M_TRIM_THRESHOLD: _KEPT_BYTES})
 
 
 def give_back() -> None:
-    """What was freed, to the system, now; unless it is to be kept."""
+    """What was freed, to the system, now."""
     libc = ctypes.CDLL(None)
-    if hasattr(libc, "malloc_trim") and not _Kept.is_so:
+    if hasattr(libc, "malloc_trim"):
         libc.malloc_trim(0)
-
-
-class _Kept:
-    is_so = False
-    """In this process."""
 
 
 def _set(options: dict[int, int]) -> None:

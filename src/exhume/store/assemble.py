@@ -268,7 +268,8 @@ class Assembled(Struct, frozen=True):
         else:
             events = EventColumns()
             events.extend(self._events)
-        return Apart(self.pieces, self._samples.counts(self._renumbered), events)
+        counts = self._samples.counts(self._renumbered)
+        return Apart(self.pieces, counts, events, gives_back=True)
 
     def pieces(self) -> Iterator[Samples]:
         return self._samples.pieces(self._renumbered, self.data.stretches)

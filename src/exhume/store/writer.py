@@ -49,6 +49,8 @@ class Apart(Struct, frozen=True):
     """How many of them end at each node of the tree; otherwise `pieces` is called twice."""
     events: EventColumns | None = None
     """In any order."""
+    gives_back: bool = False
+    """Memory to the system, as soon as it is not needed: beside a recorder there is little."""
 
 
 def write_segment(
@@ -130,7 +132,8 @@ def _write_files(directory: Path, data: SegmentData, apart: Apart) -> RollUps:
     rows[layout.SAMPLES] = int(counts.sum())
     rows[layout.FRAMES_MINUTE] = _frame_minutes(directory, minutes.result())
     del minutes
-    give_back()
+    if apart.gives_back:
+        give_back()
     rows[layout.STACKS] = _stacks(directory, data, counts)
     rows[layout.FRAMES] = _frames(directory, data)
     rows[layout.THREADS] = _threads(directory, data)
