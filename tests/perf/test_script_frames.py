@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exhume.derive.kernel_frames import kernel_mode
 from exhume.model.stack import Frame, FrameKind, Mode
 from exhume.perf.script_frames import StackReader, stack_mode
 from exhume.perf.symbolize import UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
@@ -84,13 +85,14 @@ def test_a_run_of_nameless_frames_is_one_and_odd_lines_are_counted() -> None:
          Mode.SOFTIRQ),
         ([("asm_sysvec_apic_timer_interrupt", "kernel", KERNEL), ("g", "kernel", KERNEL)],
          Mode.IRQ),
-        ([], Mode.USER),
+        ([("[unknown]", "", FrameKind.UNKNOWN)], Mode.USER),
     ],
 )  # fmt: skip
 def test_the_mode_is_what_the_innermost_telling_frame_says(
     names: list[tuple[str, str, FrameKind]], mode: Mode
 ) -> None:
-    assert stack_mode([Frame(*name) for name in names]) == mode
+    frames = [Frame(*name) for name in names]
+    assert stack_mode(frames[-1], map(kernel_mode, reversed(frames))) == mode
 
 
 @given(st.binary(max_size=200))

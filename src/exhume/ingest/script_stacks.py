@@ -9,11 +9,9 @@ from exhume.model.arrays import I64, U8, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.naming import unique_rows
 from exhume.perf.script import ScriptBlock
-from exhume.perf.script_frames import MAX_DEPTH, StackReader, stack_mode
+from exhume.perf.script_frames import MAX_DEPTH, REMEMBERED_LINES, StackReader, stack_mode
 from exhume.perf.symbolize import LOST_STACK_FRAME, FrameTable
 from exhume.perf.tree import TreeBuilder
-
-_REMEMBERED_LINES = 1 << 17
 
 
 class ScriptStacks:
@@ -23,8 +21,8 @@ class ScriptStacks:
         self._reader = StackReader()
         self._named: dict[bytes, int] = {}
         """Frames of lines that say the same in any stack: most of them."""
-        self._said: list[int] = []
-        """By frame, the mode it speaks for; -1 where it does not."""
+        self._said: list[Mode | None] = []
+        """By frame, the mode it speaks for."""
         self._paths: list[list[int]] = []
         """Frames of each stack, root first, by the stack's number."""
         self._modes: list[int] = []
@@ -54,7 +52,7 @@ class ScriptStacks:
         for place, number in enumerate(path):
             if number is None and (frame := self._reader.named(lines[place])) is not None:
                 path[place] = self._named[lines[place]] = self._frames.number(frame)
-        if len(self._named) > _REMEMBERED_LINES:
+        if len(self._named) > REMEMBERED_LINES:
             self._named.clear()
         if None in path:
             frames = self._reader.read(text) or [LOST_STACK_FRAME]
@@ -63,17 +61,9 @@ class ScriptStacks:
         return path  # type: ignore[return-value]
 
     def _mode(self, path: list[int]) -> int:
-        """As `stack_mode`, asking each frame once."""
-        for frame in self._frames.frames[len(self._said) :]:
-            mode = kernel_mode(frame)
-            self._said.append(-1 if mode is None else int(mode))
-        if stack_mode([self._frames.frames[path[-1]]]) == Mode.USER:
-            return int(Mode.USER)
-        said = self._said
-        for number in reversed(path):
-            if said[number] >= 0:
-                return said[number]
-        return int(Mode.SYSTEM)
+        self._said += map(kernel_mode, self._frames.frames[len(self._said) :])
+        leaf = self._frames.frames[path[-1]]
+        return int(stack_mode(leaf, map(self._said.__getitem__, reversed(path))))
 
     def is_idle(self) -> Bool:
         """By number of the stack: does it end in the idle loop itself?"""

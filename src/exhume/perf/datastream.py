@@ -165,15 +165,15 @@ class RecordStream:
         while self._end < self._chunk_bytes and self._left != 0:
             wanted = self._chunk_bytes - self._end
             wanted = wanted if self._left is None else min(wanted, self._left)
-            count = self._stream.readinto(self._buffer[self._end : self._end + wanted].data)
-            if not count:
+            size = self._stream.readinto(self._buffer[self._end : self._end + wanted].data)
+            if not size:
                 if self._left is not None:
                     self.problems.append(f"the file is cut off: {self._left} bytes are missing")
                 self._left = 0
                 break
-            self._end += count
+            self._end += size
             if self._left is not None:
-                self._left -= count
+                self._left -= size
 
     def _skip(self, size: int) -> None:
         """Pass over a payload that is no records."""

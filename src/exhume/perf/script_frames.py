@@ -9,11 +9,11 @@ ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from exhume.derive.kernel_frames import kernel_mode
 from exhume.model.stack import Frame, FrameKind, Mode
 from exhume.perf.symbolize import KERNEL_MODULE, UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
 from exhume.perf.symbols.demangle import demangle_all
@@ -22,7 +22,7 @@ MAX_LINE_BYTES = 4096
 """Of a longer line the rest is cut off."""
 MAX_DEPTH = 1024
 """Frames of one stack; perf's own limit is kernel.perf_event_max_stack, 127 by default."""
-_REMEMBERED_LINES = 1 << 17
+REMEMBERED_LINES = 1 << 17
 
 _DELETED = b" (deleted)"
 _INLINED = b"inlined"
@@ -94,7 +94,7 @@ class StackReader:
         return None if frame in (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME) else frame
 
     def _remember(self, raw: bytes) -> _Line:
-        if len(self._lines) >= _REMEMBERED_LINES:
+        if len(self._lines) >= REMEMBERED_LINES:
             self._lines.clear()
         line = self._lines[raw] = _parse(raw.strip()[:MAX_LINE_BYTES])
         if not line.frames and raw.strip():
@@ -102,15 +102,14 @@ class StackReader:
         return line
 
 
-def stack_mode(frames: list[Frame]) -> Mode:
-    """User where the leaf is user code; else what the innermost telling kernel frame says."""
-    if not frames or not _is_kernel(frames[-1]):
+def stack_mode(leaf: Frame, said: Iterable[Mode | None]) -> Mode:
+    """User where the leaf is user code; else what the innermost telling kernel frame says.
+
+    `said` is what `kernel_mode` says of each frame, from the leaf on.
+    """
+    if not _is_kernel(leaf):
         return Mode.USER
-    for frame in reversed(frames):
-        mode = kernel_mode(frame)
-        if mode is not None:
-            return mode
-    return Mode.SYSTEM
+    return next((mode for mode in said if mode is not None), Mode.SYSTEM)
 
 
 def _is_kernel(frame: Frame) -> bool:
