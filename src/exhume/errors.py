@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 EXIT_USAGE = 64
 EXIT_DATA = 65
 EXIT_INTERNAL = 70
@@ -30,3 +33,7 @@ class ParseError(ExhumeError):
         self.path = path
         self.where = where
         self.expected = expected
+
+    def __reduce__(self) -> tuple[Callable[..., ParseError], tuple[object, ...]]:
+        """It may come from another process: pickle would make it anew of its message alone."""
+        return partial(type(self), todo=self.todo), (self.path, self.where, self.expected)
