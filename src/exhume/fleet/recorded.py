@@ -12,7 +12,7 @@ from pathlib import Path
 from exhume.fleet import codec
 from exhume.fleet.fingerprint import fingerprint
 from exhume.host import Host
-from exhume.record.aside import die_with
+from exhume.processes import die_with
 from exhume.store import fingerprints
 
 

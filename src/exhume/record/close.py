@@ -18,7 +18,7 @@ from pathlib import Path
 
 from exhume.errors import ExhumeError
 from exhume.host import Host
-from exhume.record.aside import die_with
+from exhume.processes import die_with
 from exhume.store import retention
 from exhume.store.allocator import give_back, tame_allocator
 from exhume.store.assemble import assemble_aside

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from exhume.errors import EXIT_DATA, EXIT_PERMISSION, EXIT_USAGE
-from exhume.record.aside import die_with
+from exhume.processes import die_with
 
 STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 STOP_SECONDS = 2.0

@@ -22,7 +22,7 @@ from exhume.inquiry.why import why
 from exhume.model.case import Case
 from exhume.model.jsonable import Json, jsonable
 from exhume.model.window import Window
-from exhume.record.aside import die_with
+from exhume.processes import die_with
 from exhume.store.heads import read_heads
 from exhume.store.recording import Recording
 from exhume.web.places import CaseEntry, place_of
