@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import os
+import random
 import struct
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,12 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.ingest import assemble_perf
 from exhume.ingest.piece import ROW, ClockKind, Piece, Rows
 from exhume.ingest.streams import Source
 from exhume.model.sample import NO_CORE
+from exhume.perf import datastream
 from tests.ingest import made
 from tests.ingest.made import IDLE, KALLSYMS, TEXT
 from tests.perf import datafile_encoder as encoder
@@ -164,7 +169,7 @@ def test_of_several_events_what_measures_time_is_kept(tmp_path: Path) -> None:
     assert len(named(piece)) == 4
     path = tmp_path / "perf.data"
     context = made.context(tmp_path)
-    (other,) = (assemble_perf.PerfAssembler(Source.of(path), context, "page-faults").run(),)
+    (other,) = assemble_perf.PerfAssembler(Source.of(path), context, "page-faults").run()
     assert other.facts.other_events == {"cpu-clock": 4}
 
 
@@ -272,3 +277,91 @@ def test_a_file_that_grows_is_read_as_far_as_it_is(tmp_path: Path) -> None:
     (piece,) = assemble_perf.read(Source.of(path), made.context(tmp_path))
     assert piece.facts.samples > 0
     assert struct.unpack_from("<Q", path.read_bytes(), 48)[0] > 0
+
+
+def busy_rounds(seed: int, cores: int, count: int) -> list[bytes]:
+    """As perf writes: in each round every core's buffer one after the other.
+
+    Processes, each on one core, take other names, start programs and others, and end, all the time.
+    """
+    rng = random.Random(seed)
+    out: list[bytes] = []
+    alive = [[100 + core] for core in range(cores)]
+    read_up_to, now, newest = [0] * cores, 0, 1000
+    for _ in range(count):
+        for core in range(cores):
+            now += rng.randrange(1, 60)
+            for time in range(read_up_to[core] + 1, now, 7):
+                who, pid = Who(time=time, cpu=core), rng.choice(alive[core])
+                match rng.randrange(6):
+                    case 0:
+                        out.append(enc.comm(SHAPE, pid, pid, b"name-%d" % (time % 5), who))
+                    case 1:
+                        program = Mapped(pid=pid, path=b"/bin/%d" % (time % 3))
+                        out.append(enc.comm(SHAPE, pid, pid, b"program", who, is_exec=True))
+                        out.append(enc.mmap2(SHAPE, program, who))
+                    case 2:
+                        newest += 1
+                        out.append(enc.fork(SHAPE, (newest, pid, newest, pid), time, who))
+                        alive[core].append(newest)
+                    case 3 if len(alive[core]) > 1:
+                        out.append(enc.fork(SHAPE, (pid, 1, pid, 1), time, who, is_exit=True))
+                        alive[core].remove(pid)
+                chain = (KERNEL, made.WALK, USER, 0x40_0000 + time % 4 * 16)
+                sample = Sample(ip=made.WALK, pid=pid, tid=pid, time=time, cpu=core, chain=chain)
+                out.append(enc.sample(SHAPE, sample))
+            read_up_to[core] = now
+        out.append(encoder.FINISHED_ROUND)
+    return out
+
+
+def described(pieces: Sequence[Piece]) -> list[tuple[object, ...]]:
+    """Every sample of all: when and where, whose it was, and its stack."""
+    found: list[tuple[object, ...]] = []
+    for piece in pieces:
+        assert piece.sampled is not None
+        threads = piece.sampled.threads
+        for row, names in zip(rows_of(piece).tolist(), named(piece), strict=True):
+            time, _, thread, core = row
+            who = (threads.comm[thread], int(threads.pid[thread]), int(threads.parent_pid[thread]))
+            found.append((time, core, who, names))
+    return sorted(found)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("jobs", [2, 4])
+def test_a_capture_read_in_shares_is_the_same_capture(
+    seed: int, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features = {encoder.HOSTNAME: encoder.string("node-1")}
+    path = tmp_path / "perf.data"
+    path.write_bytes(Capture(busy_rounds(seed, 3, 40), features=features).file())
+    (tmp_path / "kallsyms").write_text(KALLSYMS)
+    monkeypatch.setattr(assemble_perf, "SHARE_BYTES", 256)
+    monkeypatch.setattr(datastream, "CHUNK_BYTES", 2000)
+    told: list[int] = []
+    context = replace(
+        made.context(tmp_path, kallsyms=(tmp_path / "kallsyms",)), progress=told.append
+    )
+    (whole,) = assemble_perf.read(Source.of(path), context)
+    expected = described([whole])  # its rows lie where those of the next will
+    assert len(expected) > 500
+    pieces = list(assemble_perf.read(Source.of(path), replace(context, jobs=jobs)))
+    assert len(pieces) == jobs
+    assert described(pieces) == expected
+    last, others = pieces[-1], pieces[:-1]
+    # The name of a parent that is dead already may be forgotten by then.
+    assert Counter((e.time_ns, e.kind, e.subject, e.pid) for e in last.events) == Counter(
+        (e.time_ns, e.kind, e.subject, e.pid) for e in whole.events
+    )
+    assert replace(last.facts, named_ratio=1.0) == replace(whole.facts, named_ratio=1.0)
+    assert whole.sampled is not None
+    assert last.sampled is not None
+    assert last.sampled.sketch.tolist() == whole.sampled.sketch.tolist()
+    for piece in pieces:
+        assert (piece.hints, piece.clock, piece.claim) == (whole.hints, whole.clock, whole.claim)
+        assert piece.sampled is not None
+        assert piece.sampled.intervals == whole.sampled.intervals
+    assert [(piece.events, piece.facts.samples) for piece in others] == [((), 0)] * len(others)
+    assert sum(told) <= 2 * path.stat().st_size + (1 << 12)

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+import exhume.ingest.assemble_perf as assemble_perf
 import exhume.ingest.importing as importing
 import exhume.ingest.work as work
+import exhume.perf.datastream as datastream
 from exhume.errors import ExhumeError
 from exhume.host import Host
 from exhume.ingest.inputs import expand
@@ -192,10 +194,40 @@ def test_an_import_in_several_processes_gives_the_same(tmp_path: Path) -> None:
     options = importing.Options((*files, bad), tmp_path / "out", offset_ns=STARTED_NS, jobs=2)
     report = importing.run(options, Host(), lambda done, all_: seen.append((done, all_)))
     assert [one.state for one in report.inputs] == ["imported"] * 5 + ["failed"]
+    assert "byte order" in by_name(report)["bad.data"].problems[0]
     assert total(tmp_path / "out") == 250
     do_import(tmp_path / "alone", *files, offset_ns=STARTED_NS)
     assert stacks(tmp_path / "out") == stacks(tmp_path / "alone")
     assert 0 < seen[-1][0] <= seen[-1][1]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_one_large_capture_is_read_by_several_processes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "kallsyms", made.KALLSYMS)
+    path = write(tmp_path / "perf.data", made.capture(900.0).file())
+    monkeypatch.setattr(assemble_perf, "SHARE_BYTES", 1 << 14)
+    monkeypatch.setattr(datastream, "CHUNK_BYTES", 1 << 18)
+    size = Path(path).stat().st_size
+    files = (path, str(tmp_path / "kallsyms"))
+    reports = {}
+    for jobs in (1, 3):
+        seen: dict[int, int] = {}
+        options = importing.Options(
+            files, tmp_path / f"out-{jobs}", offset_ns=STARTED_NS, jobs=jobs
+        )
+        reports[jobs] = by_name(importing.run(options, Host(), seen.__setitem__))["perf.data"]
+        # Who watches is told as it goes on, and in the end that all was read.
+        assert len(seen) > 3
+        assert list(seen) == sorted(seen)
+        assert max(seen) == pytest.approx(size, rel=0.02)
+        assert set(seen.values()) == {size}
+    assert reports[1] == reports[3]
+    assert reports[3].kept == total(tmp_path / "out-3") == 90_000
+    assert stacks(tmp_path / "out-1") == stacks(tmp_path / "out-3")
+    windows = [[s.window for s in segments(tmp_path / f"out-{jobs}")] for jobs in (1, 3)]
+    assert windows[0] == windows[1]
 
 
 class Killed(BaseException):

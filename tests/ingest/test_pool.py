@@ -37,6 +37,15 @@ def test_what_fails_is_told_and_the_others_go_on(jobs: int) -> None:
     }
 
 
+def test_one_process_tells_how_far_it_is_while_it_works() -> None:
+    done: list[int] = []
+    with Pool(1, 2) as pool:
+        for _ in pool.run(work, [1, 2], done.append):
+            assert done[-1] == 10 * len(done)
+        list(pool.run(work, [6], done.append))
+    assert done == [10, 20, 30]
+
+
 def test_a_process_that_is_killed_costs_its_own_task_only() -> None:
     done: list[int] = []
     with Pool(2, 6) as pool:

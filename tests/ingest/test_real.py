@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from exhume.ingest import assemble_perf
 from exhume.store.memory import as_samples
-from tests.ingest.made import by_name, do_import, segments
+from tests.ingest.made import by_name, do_import, segments, stacks
 from tests.perf.recorded import perf_samples, perf_text, record
 
 pytestmark = pytest.mark.kernel
@@ -43,6 +44,19 @@ def test_every_thread_has_the_name_that_perf_gives_it(tmp_path: Path) -> None:
     assert one.window.seconds == pytest.approx(length, abs=0.01)
     assert abs(one.window.end_ns / 1e9 - path.stat().st_mtime) < 60
     assert one.clock == "both clocks were recorded"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_read_by_several_processes_it_is_the_same_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = record(tmp_path, *OPTIONS)
+    alone = by_name(do_import(tmp_path / "alone", str(path)))["perf.data"]
+    monkeypatch.setattr(assemble_perf, "SHARE_BYTES", path.stat().st_size // 8)
+    shared = by_name(do_import(tmp_path / "shared", str(path), jobs=3))["perf.data"]
+    assert shared == alone
+    assert threads(tmp_path / "shared") == threads(tmp_path / "alone")
+    assert stacks(tmp_path / "shared") == stacks(tmp_path / "alone")
 
 
 def test_the_text_of_a_capture_is_the_same_recording(tmp_path: Path) -> None:

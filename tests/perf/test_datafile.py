@@ -4,6 +4,7 @@ import io
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 import exhume.perf.datastream as datastream
 from exhume.errors import ParseError
-from exhume.perf.datafile import PerfData
+from exhume.perf.datafile import PerfData, Share
+from exhume.perf.records import comms
 from tests.perf import datafile_encoder as made
 from tests.perf import records_encoder as enc
 from tests.perf.datafile_encoder import SHAPE, Capture, Event
@@ -251,3 +253,59 @@ def test_any_bytes_behind_a_pipes_header_are_harmless(data: bytes) -> None:
         whole = struct.pack("<8sQ", b"PERFILE2", 16) + head + data
         with suppress(ParseError):
             list(opened(whole).walks())
+
+
+@given(st.integers(0, 60), st.integers(1, 5), st.sampled_from([400, 3000, 1 << 20]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_shares_have_each_sample_once_and_are_told_all_that_may_concern_them(
+    rounds: int, of: int, chunk_bytes: int, is_cut_off: bool
+) -> None:
+    records: list[bytes] = []
+    for number in range(rounds):
+        records.append(enc.comm(SHAPE, number, number, b"x", Who(time=number)))
+        records += samples(1 + number % 3, tid=number)
+        records.append(made.FINISHED_ROUND)
+    whole = Capture(records, features=FEATURES).file()
+    whole = whole[: len(whole) - 300] if is_cut_off and rounds > 10 else whole
+    before, datastream.CHUNK_BYTES = datastream.CHUNK_BYTES, chunk_bytes
+    try:
+        expected = tids(opened(whole))
+        found = []
+        for number in range(of):
+            own, told = [], []
+            for walked in opened(whole).walks(Share(number, of)):
+                own += walked.samples.tid.tolist()
+                told += comms(walked.records).pid.tolist()
+            # Names of the round after the last sample may be older than it; later ones are not.
+            needed = own[-1] + 2 if own and number < of - 1 else 0
+            assert told == list(range(len(told)))
+            assert len(told) >= min(needed, expected[-1] + 1 if expected else 0)
+            if number == of - 1:
+                assert len(told) == len(comms_of(whole))
+            found += own
+    finally:
+        datastream.CHUNK_BYTES = before
+    assert found == expected
+
+
+def comms_of(whole: bytes) -> list[int]:
+    return [pid for walked in opened(whole).walks() for pid in comms(walked.records).pid.tolist()]
+
+
+def test_shares_take_less_the_more_they_have_to_pass_over() -> None:
+    cuts = (100, *Share(0, 4).cuts(100, 4100), 4100)
+    sizes = [end - begin for begin, end in pairwise(cuts)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert Share().cuts(100, 4100) == ()
+    for small in range(8):
+        assert list(Share(0, 4).cuts(0, small)) == sorted(Share(0, 4).cuts(0, small))
+
+
+def test_only_what_every_share_can_read_is_shared() -> None:
+    plain = Capture(samples(3))
+    records = sum(map(len, plain.records))
+    assert opened(plain.file()).data_bytes == records
+    assert opened(plain.pipe()).data_bytes is None
+    assert opened(Capture(samples(3), features={27: enc.words(0, 0)}).file()).data_bytes is None
+    timeless = Shape(made.BITS & ~Bit.TIME)
+    assert opened(Capture([], [Event(timeless)]).file()).data_bytes is None

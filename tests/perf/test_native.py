@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import exhume.perf.native as native_module
 from exhume.model.arrays import U8, U64
-from exhume.perf.native import STACK_SLOTS_LOG2, Walked, Walker, ring_pending, ring_read
+from exhume.perf.native import STACK_SLOTS_LOG2, Walked, Walker, count, ring_pending, ring_read
 from tests.perf import records_encoder as enc
 from tests.perf.records_encoder import KERNEL, NO_CPU, USER, Bit, Mapped, Sample, Shape, Who
 
@@ -355,6 +355,30 @@ def test_flipped_bits_never_harm(shape: Shape, samples: list[Sample], data: st.D
     check_walk(walk, buffer)
 
 
+@given(SHAPES, st.lists(SAMPLES, min_size=1, max_size=4))
+@settings(deadline=None, max_examples=40)
+def test_without_samples_a_walk_tells_the_rest_all_the_same(
+    shape: Shape, samples: list[Sample]
+) -> None:
+    buffer = enc.as_array(*(enc.sample(shape, s) for s in samples), *MIXED)
+    whole = Walker([shape.layout()]).walk(buffer)
+    rest = Walker([shape.layout()]).walk(buffer, count(buffer), with_samples=False)
+    assert len(rest.samples) == len(rest.words) == rest.bad == 0
+    assert rest.consumed == whole.consumed == len(buffer)
+    for name in ("offset", "type", "size", "misc", "time", "pid", "tid", "cpu", "file_hash"):
+        assert getattr(rest.records, name).tolist() == getattr(whole.records, name).tolist()
+
+
+def test_what_lies_across_the_end_is_counted_with_what_is_before_it() -> None:
+    records = [enc.sample(CHAINS, Sample(chain=(KERNEL, i))) for i in range(4)]
+    size = len(records[0])
+    buffer = enc.as_array(*records)
+    for until in range(1, len(buffer) + 20):
+        found = count(buffer, (), until)
+        assert found.consumed == min(-(-until // size) * size, len(buffer))
+        assert found.samples * size == found.consumed
+
+
 # The sources are included, so that their structs need not be told twice. Every buffer has exactly
 # the size that the callers give it: one byte more, read or written, and the sanitizer ends it.
 DRIVER = r"""
@@ -374,7 +398,10 @@ int main(void) {
         uint8_t *buf = ROOM(length);
         if (length && fread(buf, length, 1, stdin) != 1) return 2;
         xh_counts n, m;
-        xh_count(buf, length, 0, &n);
+        xh_count(buf, length / 2, length, 0, &m);
+        xh_count(buf, length, length / 2, 0, &n);
+        if (n.consumed < m.consumed || n.consumed > length) return 12;
+        xh_count(buf, length, length, 0, &n);
         uint64_t s = n.samples, o = n.others;
         xh_columns c = {
             ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(4 * s), ROOM(4 * s),
@@ -385,6 +412,12 @@ int main(void) {
         xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, stacks, &c, &m);
         if (m.consumed != n.consumed || m.consumed > length) return 3;
         if (m.samples + m.bad != s || m.others != o || m.words > n.words) return 4;
+        xh_counts told;
+        xh_columns others = c;
+        others.ip = NULL, others.words = NULL;
+        xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, NULL, &others, &told);
+        if (told.samples || told.words || told.others != o) return 13;
+        if (told.consumed != n.consumed) return 14;
         int64_t *start = ROOM(8 * m.new_stacks), *count = ROOM(8 * m.new_stacks);
         int64_t *space = ROOM(8 * m.new_stacks), at = 0;
         uint32_t *ends = ROOM(4 * m.new_stacks), *children = ROOM(4 * m.new_stacks);

@@ -36,6 +36,7 @@ import argparse
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta, timezone, tzinfo
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 ANSWER = ImportReport
 DEFAULT_INTO = Path("exhume-import")
 SOME_FAILED = 1
+_REFRESH_SECONDS = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -177,10 +179,16 @@ def _bar() -> Iterator[Watch | None]:
     with Progress(
         TextColumn("importing"), BarColumn(bar_width=30), DownloadColumn(), TransferSpeedColumn(),
         TimeRemainingColumn(), console=Console(file=sys.stderr, highlight=False), transient=True,
+        auto_refresh=False,  # it would be done by a thread, and with one this process can't fork
     ) as progress:  # fmt: skip
         bar = progress.add_task("", total=None)
+        shown = 0.0
 
         def watch(done: int, total: int) -> None:
-            progress.update(bar, completed=done, total=total)
+            nonlocal shown
+            is_due = time.monotonic() - shown >= _REFRESH_SECONDS
+            if is_due:
+                shown = time.monotonic()
+            progress.update(bar, completed=done, total=total, refresh=is_due)
 
         yield watch

@@ -9,7 +9,7 @@ import numpy as np
 
 from exhume.ingest.collect import NO_TIMES, Collector, named_ratio
 from exhume.ingest.context import Context
-from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
+from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.streams import Inflated, Source
@@ -87,9 +87,9 @@ class ScriptAssembler:
         is_missing = wanted & (columns.time == NO_NUMBER)
         time, core = self._collected.times(columns.time, is_missing, rate), cores_of(columns.cpu)
         wanted = self._collected.possible(time, wanted)
-        self._collected.saw(time[wanted], core[wanted], columns.tid[wanted], rate)
+        self._collected.seen.add(time[wanted], core[wanted], columns.tid[wanted], rate)
         is_idle = wanted & (columns.tid == 0) & self._stacks.is_idle()[columns.stack]
-        self._collected.idle += int(is_idle.sum())
+        self._collected.seen.idle += int(is_idle.sum())
         rows = wanted & ~is_idle
         thread = self._thread_numbers(columns, rows)
         comm = columns.comm[rows].astype(np.int64)
@@ -124,7 +124,7 @@ class ScriptAssembler:
 
     def _finish(self, reader: ScriptReader, broken: str) -> Piece:
         tree, renumbered = self._stacks.finish()
-        header, collected = reader.header, self._collected
+        header, seen = reader.header, self._collected.seen
         keys = list(self._threads)
         threads = Threads(
             pid=np.array([key[0] for key in keys], np.int32),
@@ -133,17 +133,21 @@ class ScriptAssembler:
             comm=tuple(self._comms[key[2]] for key in keys),
             cgroup=("",) * len(keys),
         )
-        is_own = collected.without_time or header.clock
+        is_own = seen.without_time or header.clock
         return Piece(
             hints=Hints(
                 header.hostname, header.release, header.architecture, header.cores, header.command
             ),
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
             claim=self._context.clock.of_script(
-                self._source.path, header, collected.first_ns, collected.last_ns
+                self._source.path, header, seen.first_ns, seen.last_ns
             ),
-            sampled=collected.sampled(
-                tree, renumbered, threads, self._wanted, self._header_rate(reader)
+            sampled=Sampled(
+                self._collected.rows(renumbered),
+                tree,
+                threads,
+                seen.intervals(self._wanted, self._header_rate(reader)),
+                seen.fingerprint,
             ),
             facts=self._facts(reader, tree, broken),
         )
@@ -162,7 +166,7 @@ class ScriptAssembler:
             for name, count in self._by_name().items()
             if name != self._wanted and not name.startswith(_SIDE_BAND)
         }
-        problems = [*([broken] if broken else []), *self._collected.problems()]
+        problems = [*([broken] if broken else []), *self._collected.seen.problems()]
         if reader.odd_lines:
             problems.append(
                 f"{reader.odd_lines} lines belong to no sample, the first at {reader.first_odd}"
@@ -171,10 +175,10 @@ class ScriptAssembler:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
         return Facts(
             samples=sum(c for n, c in self._by_name().items() if not n.startswith(_SIDE_BAND)),
-            idle=self._collected.idle,
+            idle=self._collected.seen.idle,
             other_events=others,
-            cores=self._collected.cores,
+            cores=tuple(sorted(self._collected.seen.cores)),
             named_ratio=named_ratio(tree),
-            notes=(NO_TIMES,) if self._collected.without_time else (),
+            notes=(NO_TIMES,) if self._collected.seen.without_time else (),
             problems=tuple(problems),
         )

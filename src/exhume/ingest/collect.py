@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 
-from exhume.ingest.piece import NO_SKETCH, Interval, Sampled
+from exhume.ingest.piece import NO_SKETCH, Interval, RowTable
 from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
-from exhume.model.arrays import I32, I64, U16, Bool
-from exhume.model.sample import NO_CORE, Threads
+from exhume.model.arrays import I32, I64, U16, U64, Bool
+from exhume.model.sample import NO_CORE
 from exhume.model.stack import FrameKind, StackTree
 
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
@@ -18,38 +19,84 @@ NO_TIMES = "its samples have no times: they are laid out one after the other, in
 _UNKNOWN_RATE_HZ = 1000.0
 
 
+class Seen(Struct):
+    """When and where samples were taken, whether they are kept or not."""
+
+    first_ns: int | None = None
+    last_ns: int | None = None
+    cores: set[int] = field(default_factory=set)
+    """As far as they say."""
+    rates: list[float] = field(default_factory=list)
+    sketch: Sketch = field(default_factory=Sketch)
+    without_time: int = 0
+    impossible: int = 0
+    """Samples whose time can't be right."""
+    idle: int = 0
+
+    def join(self, other: Seen) -> None:
+        """What somebody else saw of the same input."""
+        self._span(other.first_ns, other.last_ns)
+        self.cores |= other.cores
+        self.rates += other.rates
+        self.sketch.join(other.sketch.hashes)
+        self.without_time += other.without_time
+        self.impossible += other.impossible
+        self.idle += other.idle
+
+    def add(self, time: I64, core: U16, tid: I32, rate_hz: float | None) -> None:
+        if not len(time):
+            return
+        self._span(int(time.min()), int(time.max()))
+        self.cores.update(np.flatnonzero(np.bincount(core)).tolist())
+        self.cores.discard(NO_CORE)
+        self.sketch.add(time, core, tid)
+        if found := rate_hz or usual_rate_hz(time, core):
+            self.rates.append(found)
+
+    def _span(self, first_ns: int | None, last_ns: int | None) -> None:
+        if first_ns is not None:
+            self.first_ns = first_ns if self.first_ns is None else min(self.first_ns, first_ns)
+        if last_ns is not None:
+            self.last_ns = last_ns if self.last_ns is None else max(self.last_ns, last_ns)
+
+    def intervals(self, event: str, rate_hz: float | None) -> tuple[Interval, ...]:
+        """`rate_hz`: where the input tells it."""
+        if self.first_ns is None or self.last_ns is None:
+            return ()
+        rate = rate_hz or (float(np.median(self.rates)) if self.rates else 0.0)
+        period = round(1e9 / rate) if rate else 1
+        return (Interval(self.first_ns, self.last_ns + period, event or "unknown", rate),)
+
+    @property
+    def fingerprint(self) -> U64:
+        """The same for the same samples."""
+        return NO_SKETCH if self.without_time else self.sketch.hashes
+
+    def problems(self) -> list[str]:
+        if not self.impossible:
+            return []
+        return [f"{self.impossible} samples have times that can't be; they are left out"]
+
+
 class Collector:
-    def __init__(self, folder: Path) -> None:
-        self._rows = RowWriter(folder)
-        self._sketch = Sketch()
-        self._rates: list[float] = []
-        self._cores: set[int] = set()
-        self.first_ns: int | None = None
-        self.last_ns: int | None = None
-        self.without_time = 0
-        self.impossible = 0
-        """Samples whose time can't be right."""
-        self.idle = 0
+    def __init__(self, folder: Path, prefix: str = "") -> None:
+        self._rows = RowWriter(folder, prefix)
+        self.seen = Seen()
         self._middle: int | None = None
 
     @property
     def kept(self) -> int:
         return self._rows.count
 
-    @property
-    def cores(self) -> tuple[int, ...]:
-        """Where samples were taken, as far as they say."""
-        return tuple(sorted(self._cores - {NO_CORE}))
-
     def times(self, time: I64, is_missing: Bool, rate_hz: float | None) -> I64:
         """Samples without a time get one, a period after the one before: `NO_TIMES`."""
         missing = np.flatnonzero(is_missing)
         if not len(missing):
             return time
-        places = self.without_time + np.arange(len(missing))
+        places = self.seen.without_time + np.arange(len(missing))
         filled = time.copy()
         filled[missing] = 1 + (places * 1e9 / (rate_hz or _UNKNOWN_RATE_HZ)).astype(np.int64)
-        self.without_time += len(missing)
+        self.seen.without_time += len(missing)
         return filled
 
     def possible(self, time: I64, wanted: Bool) -> Bool:
@@ -61,40 +108,15 @@ class Collector:
         if len(time) and low <= int(time.min()) and int(time.max()) <= high:
             return wanted
         is_near: Bool = wanted & (time >= low) & (time <= high)
-        self.impossible += int(wanted.sum() - is_near.sum())
+        self.seen.impossible += int(wanted.sum() - is_near.sum())
         return is_near
-
-    def saw(self, time: I64, core: U16, tid: I32, rate_hz: float | None = None) -> None:
-        """Samples were taken, whether they are kept or not."""
-        if not len(time):
-            return
-        first, last = int(time.min()), int(time.max())
-        self.first_ns = first if self.first_ns is None else min(self.first_ns, first)
-        self.last_ns = last if self.last_ns is None else max(self.last_ns, last)
-        self._cores.update(np.flatnonzero(np.bincount(core)).tolist())
-        self._sketch.add(time, core, tid)
-        if found := rate_hz or usual_rate_hz(time, core):
-            self._rates.append(found)
 
     def keep(self, time: I64, core: U16, thread: I64, node: I64) -> None:
         self._rows.add(time, core, thread, node)
 
-    def sampled(
-        self, tree: StackTree, renumbered: I64, threads: Threads, event: str, rate_hz: float | None
-    ) -> Sampled:
-        """`renumbered`: the final number of each node. `rate_hz`: where the input tells it."""
-        rate = rate_hz or (float(np.median(self._rates)) if self._rates else 0.0)
-        intervals: tuple[Interval, ...] = ()
-        if self.first_ns is not None and self.last_ns is not None:
-            period = round(1e9 / rate) if rate else 1
-            intervals = (Interval(self.first_ns, self.last_ns + period, event or "unknown", rate),)
-        sketch = NO_SKETCH if self.without_time else self._sketch.hashes
-        return Sampled(self._rows.finish(renumbered), tree, threads, intervals, sketch)
-
-    def problems(self) -> list[str]:
-        if not self.impossible:
-            return []
-        return [f"{self.impossible} samples have times that can't be; they are left out"]
+    def rows(self, renumbered: I64) -> RowTable:
+        """All that were kept. `renumbered`: the final number of each node."""
+        return self._rows.finish(renumbered)
 
     def close(self) -> None:
         self._rows.close()

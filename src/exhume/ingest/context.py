@@ -21,3 +21,5 @@ class Context(Struct, frozen=True):
     progress: Progress = no_progress
     nodes: tuple[str, ...] = ()
     """The machines that are wanted of a log of many, as far as anything says so."""
+    jobs: int = 1
+    """Processes that may read it at once."""

@@ -33,6 +33,8 @@ WORK_FOLDER = "import"
 MERGE_EVERY = 16
 MERGE_EVERY_BYTES = 256 << 20
 """Inputs read before they are merged: then what was read can be asked, even if this is killed."""
+_LARGE_BYTES = 32 << 20
+"""From here on an input takes long: such ones are read by several processes each, if there are."""
 _BUILD_ID_CACHE = ".debug"
 
 Watch = Callable[[int, int], None]
@@ -85,12 +87,14 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         clock = ClockHints(options.offset_ns, options.zone)
         of = (options.node,) if options.node else tuple(sorted(hosts))
         content = [one for one in known if one.format.role != Role.SYMBOLS]
+        large = sum(one.input.size_bytes >= _LARGE_BYTES for one in content)
         tasks = [
             ReadTask(
-                one.input, one.format.name, folder / one.input.id, places, clock, options.event, of
+                one.input, one.format.name, folder / one.input.id, places, clock, options.event,
+                of, jobs=max(1, options.jobs // max(1, large)),
             )
             for one in content
-        ]
+        ]  # fmt: skip
         with Pool(options.jobs, len(tasks)) as pool:
             work = _Import(options, manifest, pool, placing, reports)
             _read_and_merge(work, content, tasks, watch)

@@ -36,6 +36,7 @@ class Pool:
         self._jobs = max(1, min(jobs, tasks))
         self._executor: ProcessPoolExecutor | None = None
         self._careful = False
+        self._read_bytes = 0
         if self._jobs > 1:
             import multiprocessing
 
@@ -60,9 +61,15 @@ class Pool:
     ) -> Iterator[tuple[Task, Result | Failed]]:
         """Results as they come. `tell` is called with the bytes read so far, now and then."""
         if self._jobs == 1:
+
+            def note(count: int) -> None:
+                self._read_bytes += count
+                tell(self._read_bytes)
+
             for task in tasks:
-                yield task, _tried(lambda task=task: function(task))  # type: ignore[misc]
-                tell(0)
+                with work.noting(note):
+                    found = _tried(lambda task=task: function(task))  # type: ignore[misc]
+                yield task, found
             return
         from concurrent.futures import FIRST_COMPLETED, wait
         from concurrent.futures.process import BrokenProcessPool

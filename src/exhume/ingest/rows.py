@@ -22,8 +22,10 @@ ROWS_SUFFIX = ".rows"
 class RowWriter:
     """One file for each ten minutes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, prefix: str = "") -> None:
+        """`prefix`: of the names of its files, where several write into a folder."""
         self._folder = folder
+        self._prefix = prefix
         self._open: OrderedDict[int, BinaryIO] = OrderedDict()
         self._slots: set[int] = set()
         self.count = 0
@@ -54,7 +56,7 @@ class RowWriter:
         return file
 
     def _path(self, slot: int) -> Path:
-        return self._folder / f"{slot}{ROWS_SUFFIX}"
+        return self._folder / f"{self._prefix}{slot}{ROWS_SUFFIX}"
 
     def finish(self, renumbered: I64) -> RowTable:
         """The rows; they get their nodes' final numbers when they are read."""
@@ -91,7 +93,10 @@ class Sketch:
             value ^= value >> np.uint64(32)
         if len(value) > SKETCH_SIZE:
             value = np.partition(value, SKETCH_SIZE)[:SKETCH_SIZE]
-        self.hashes = distinct(np.concatenate([self.hashes, value]))[:SKETCH_SIZE]
+        self.join(value)
+
+    def join(self, hashes: U64) -> None:
+        self.hashes = distinct(np.concatenate([self.hashes, hashes]))[:SKETCH_SIZE]
 
 
 def likeness(a: Set[int], b: Set[int]) -> float:

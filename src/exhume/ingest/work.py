@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from exhume.ingest.inputs import Input
 from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
 from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece
 from exhume.ingest.recognise import BY_NAME
-from exhume.ingest.streams import Source
+from exhume.ingest.streams import Progress, Source
 from exhume.ingest.symbols import Places
 from exhume.ingest.tuning import tune
 from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Event as Flag
 
 _DRAFT = ".draft"
+_KEPT = 4
+"""So many pieces of an input are kept in memory until they are merged; of more none."""
 
 
 class StoppedError(Exception):
@@ -45,6 +48,8 @@ class ReadTask(Struct, frozen=True):
     clock: ClockHints
     event: str
     nodes: tuple[str, ...] = ()
+    jobs: int = 1
+    """Processes that may read it at once."""
 
 
 class PieceSummary(Struct, frozen=True):
@@ -92,8 +97,10 @@ class _Shared:
 
     done: Synchronized[int] | None = None
     stop: Flag | None = None
-    last: tuple[Path, Piece] | None = None
-    """What was read last and where it is saved: mostly it is merged next, by the same process."""
+    note: Progress | None = None
+    """Instead of the counter where one process does all."""
+    last: ClassVar[dict[Path, Piece]] = {}
+    """What was read last, by where it is saved: mostly it is merged next, by the same process."""
 
 
 def start_worker(done: Synchronized[int], stop: Flag) -> None:
@@ -103,7 +110,19 @@ def start_worker(done: Synchronized[int], stop: Flag) -> None:
     tune()
 
 
+@contextmanager
+def noting(progress: Progress) -> Iterator[None]:
+    """Where this process does all: tell how much was read."""
+    _Shared.note = progress
+    try:
+        yield
+    finally:
+        _Shared.note = None
+
+
 def note_progress(count: int) -> None:
+    if _Shared.note is not None:
+        _Shared.note(count)
     if _Shared.done is not None:
         with _Shared.done.get_lock():
             _Shared.done.value += count
@@ -113,23 +132,27 @@ def note_progress(count: int) -> None:
 
 def read_input(task: ReadTask) -> list[PieceSummary]:
     """Raises ExhumeError or OSError where the input can't be read at all."""
-    _Shared.last = None
+    _Shared.last.clear()
     if not task.folder.exists():
         draft = task.folder.with_name(task.folder.name + _DRAFT)
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
         try:
-            context = Context(draft, task.places, task.clock, task.event, note_progress, task.nodes)
+            context = Context(
+                draft, task.places, task.clock, task.event, note_progress, task.nodes, task.jobs
+            )
             reader = BY_NAME[task.format].read
             if reader is None:
                 raise ExhumeError(f"{task.input.path} has nothing to import")
-            found, pieces = [], 0
-            for pieces, piece in enumerate(reader(Source.of(task.input.path), context), 1):
-                spill.save(draft, pieces - 1, piece)
-                found.append(_summary(pieces - 1, piece))
+            found = []
+            for number, piece in enumerate(reader(Source.of(task.input.path), context)):
+                spill.save(draft, number, piece)
+                found.append(_summary(number, piece))
+                if number < _KEPT and (saved := spill.in_folder(piece, task.folder)) is not None:
+                    _Shared.last[spill.path_of(task.folder, number)] = saved
             draft.rename(task.folder)
-            if pieces == 1 and (saved := spill.in_folder(piece, task.folder)) is not None:
-                _Shared.last = spill.path_of(task.folder, 0), saved
+            if len(found) > _KEPT:
+                _Shared.last.clear()
             return found
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -184,9 +207,7 @@ def merge_segment(task: MergeTask) -> int:
 @lru_cache(maxsize=2)
 def _loaded(path: Path) -> Piece:
     """Kept for the next ten minutes of the same input."""
-    if _Shared.last is not None and _Shared.last[0] == path:
-        return _Shared.last[1]
-    return spill.load(path)
+    return _Shared.last.get(path) or spill.load(path)
 
 
 def buckets(slots: Sequence[int], offset_ns: int) -> list[int]:

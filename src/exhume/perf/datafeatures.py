@@ -34,6 +34,7 @@ class Feature(IntEnum):
     SAMPLE_TIME = 21
     CLOCKID = 23
     DIR_FORMAT = 24
+    COMPRESSED = 27
     CLOCK_DATA = 29
 
 
@@ -71,6 +72,7 @@ class Features(Struct):
     clock: ClockReading | None = None
     is_directory: bool = False
     """Of `perf record --threads`: what the threads wrote lies beside it."""
+    is_compressed: bool = False
 
     def add(self, number: int, data: bytes) -> None:
         """ValueError where a section is not what its number says. Others are passed over."""
@@ -101,6 +103,8 @@ class Features(Struct):
                 self.sample_time = struct.unpack_from("<QQ", data)
             case Feature.DIR_FORMAT:
                 self.is_directory = True
+            case Feature.COMPRESSED:
+                self.is_compressed = True
             case Feature.CLOCK_DATA:
                 version, clock_id, wall, clock = struct.unpack_from("<IIQQ", data)
                 if version == 1:

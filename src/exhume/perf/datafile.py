@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from msgspec import Struct
 
 from exhume.errors import ParseError
-from exhume.perf.attr import Attr, Flag
+from exhume.perf.attr import Attr, Flag, SampleType
 from exhume.perf.datafeatures import MAX_SECTION_BYTES, Features, attr_of
 from exhume.perf.datastream import CHUNK_BYTES, Readable, RecordStream, Special, UserRecord
 from exhume.perf.eventnames import attr_name
@@ -30,6 +30,8 @@ _MAX_ATTRS = 1 << 16
 _EVENT_UPDATE_NAME = 2
 _SKIP_BYTES = 1 << 20
 _LEAST_CHUNK_BYTES = 1 << 16
+_PASSING = 0.125
+"""To pass over samples takes so much of the time that it takes to name them."""
 
 Opener = Callable[[], BinaryIO]
 
@@ -38,6 +40,30 @@ class PerfEvent(Struct, frozen=True):
     name: str
     attr: Attr
     ids: tuple[int, ...]
+
+
+class Share(Struct, frozen=True):
+    """What one of several processes takes of a file that they read at once.
+
+    A stretch of its samples. All else it reads from the start on: who was who is told only once.
+    """
+
+    number: int = 0
+    of: int = 1
+
+    def cuts(self, begin: int, end: int) -> tuple[int, ...]:
+        """Where the stretches of all end, but for the last: so that all take as long.
+
+        Who comes later has to pass over what the others take, and takes less.
+        """
+        sizes = [(1 - _PASSING) ** number for number in range(self.of)]
+        return tuple(
+            begin + int((end - begin) * (sum(sizes[:number]) / sum(sizes)))
+            for number in range(1, self.of)
+        )
+
+
+WHOLE = Share()
 
 
 class PerfData:
@@ -73,27 +99,37 @@ class PerfData:
                 return int(event.attr.clockid)
         return None
 
-    def walks(self, progress: Callable[[int], None] | None = None) -> Iterator[Walked]:
-        """The records, decoded. Each walk's numbers of stacks count from 0.
+    @property
+    def data_bytes(self) -> int | None:
+        """How much of it can be read in shares; None where it can't be.
 
-        `progress` is told the offset in the file now and then.
+        What was compressed would have to be inflated by everyone, and samples without times follow
+        from those before them.
         """
-        yield from self._walks(self._opener, *self._data, progress)
+        has_times = all(event.attr.sample_type & SampleType.TIME for event in self.events)
+        is_plain = has_times and not self.features.is_compressed and not self.is_in_parts
+        return self._data[1] if is_plain else None
+
+    def walks(self, share: Share = WHOLE) -> Iterator[Walked]:
+        """The records, decoded. Each walk's numbers of stacks count from 0."""
+        yield from self._walks(self._opener, *self._data, share=share)
 
     def part_walks(self, opener: Opener, parts: int) -> Iterator[Walked]:
         """The records of one of `parts` files that lie beside it: nothing but records."""
         # All of them are read at the same time, and each holds a chunk or two.
         chunk_bytes = max(_LEAST_CHUNK_BYTES, CHUNK_BYTES // (4 * parts))
-        yield from self._walks(opener, 0, None, None, chunk_bytes)
+        yield from self._walks(opener, 0, None, chunk_bytes)
 
     def _walks(
-        self, opener: Opener, offset: int, size: int | None,
-        progress: Callable[[int], None] | None, chunk_bytes: int = 0,
+        self, opener: Opener, offset: int, size: int | None, chunk_bytes: int = 0,
+        share: Share = WHOLE,
     ) -> Iterator[Walked]:  # fmt: skip
         with opener() as stream:
             _skip(stream, offset)
-            records = RecordStream(cast(Readable, stream), offset, size, chunk_bytes)
+            cuts = share.cuts(offset, offset + (size or 0))
+            records = RecordStream(cast(Readable, stream), offset, size, chunk_bytes, cuts)
             walker: Walker | None = None
+            marks = 0
             for item in records:
                 if isinstance(item, Special):
                     if self._learn(item):
@@ -102,9 +138,14 @@ class PerfData:
                 if walker is None:
                     walker = self._walker()
                 walker.forget_stacks()
-                yield walker.walk(item.buffer, item.bounds)
-                if progress is not None:
-                    progress(records.offset)
+                is_own = item.part == share.number
+                walked = walker.walk(item.buffer, item.bounds, with_samples=is_own)
+                yield walked
+                # Two marks behind its end nothing is told any more that concerns the share.
+                if item.part > share.number:
+                    marks += int((walked.records.type == UserRecord.FINISHED_ROUND).sum())
+                if marks >= 2:
+                    break
             self.problems += records.problems
 
     def _walker(self) -> Walker:

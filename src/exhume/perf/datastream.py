@@ -7,7 +7,7 @@ payload behind them, and those that hold compressed records. They are taken out 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -56,6 +56,8 @@ class Batch(Struct, frozen=True):
     """Whole records for the walker. The buffer is used again for the next batch."""
 
     buffer: U8
+    part: int
+    """How many cuts lie before it."""
     bounds: Counts | None = None
     """How much is in it at most, where that is known."""
 
@@ -72,15 +74,21 @@ class RecordStream:
     """Iterate once. What could not be read is told in `problems`; what came before it stays."""
 
     def __init__(
-        self, stream: Readable, offset: int, size: int | None, chunk_bytes: int = 0
-    ) -> None:
-        """`stream` stands at `offset`; `size` is how much of it is records, None up to its end."""
+        self, stream: Readable, offset: int, size: int | None, chunk_bytes: int = 0,
+        cuts: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        """`stream` stands at `offset`; `size` is how much of it is records, None up to its end.
+
+        `cuts`: offsets, in order. A record that lies across one is of the part before it.
+        """
         chunk_bytes = self._chunk_bytes = chunk_bytes or CHUNK_BYTES
         self._stream = stream
         self._left = size
         self._offset = offset
         self._buffer: U8 = np.empty(chunk_bytes + _LARGEST_RECORD, np.uint8)
         self._begin = self._end = 0
+        self._cuts = cuts
+        self._part = 0
         self._inflate = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj(
             read_across_frames=True
         )
@@ -98,14 +106,18 @@ class RecordStream:
 
     def __iter__(self) -> Iterator[Batch | Special]:
         while True:
-            found = count(self._buffer[self._begin : self._end], STOPS)
+            while self._cuts and self._cuts[0] <= self.offset:
+                self._cuts = self._cuts[1:]
+                self._part += 1
+            until = self._cuts[0] - self.offset if self._cuts else None
+            found = count(self._buffer[self._begin : self._end], STOPS, until)
             if whole := int(found.consumed):
                 records = self._buffer[self._begin : self._begin + whole]
                 self._begin += whole
                 if self._ready:
                     yield from self._handed_on(records.tobytes())
                 else:
-                    yield Batch(records, found)
+                    yield Batch(records, self._part, found)
                 continue
             header = self._header()
             if header is None:
@@ -212,7 +224,7 @@ class RecordStream:
             self._ready.append(records)
             self._ready_bytes += len(records)
         if self._ready and max(self._ready_bytes, at_least) >= self._chunk_bytes:
-            batch = Batch(np.frombuffer(b"".join(self._ready), np.uint8))
+            batch = Batch(np.frombuffer(b"".join(self._ready), np.uint8), self._part)
             self._ready, self._ready_bytes = [], 0
             yield batch
 

@@ -8,7 +8,7 @@
  */
 #include "native.h"
 
-enum { ABI = 6 };
+enum { ABI = 7 };
 
 #define BRANCH_HW_INDEX (1u << 17)
 #define BRANCH_COUNTERS (1u << 19)
@@ -101,13 +101,13 @@ static void fetch_ahead(const uint8_t *record, uint64_t size) {
     __builtin_prefetch((const void *)((uintptr_t)record + 8 * size));
 }
 
-/* Upper bounds for the columns. Ends at the first record that is not whole, or that is none for the
- * walker: one of perf's own types (64 and up) whose bit is set in `stops`. It may have a payload behind
+/* Upper bounds for the columns. Ends at `until`, or behind the record that lies across it; before that
+ * at the first record that is not whole, or that is none for the walker: one of perf's own types (64 and up) whose bit is set in `stops`. It may have a payload behind
  * it, hold records inside, or change how those after it read. */
-void xh_count(const uint8_t *buf, uint64_t len, uint64_t stops, xh_counts *out) {
+void xh_count(const uint8_t *buf, uint64_t len, uint64_t until, uint64_t stops, xh_counts *out) {
     memset(out, 0, sizeof *out);
     uint64_t at = 0;
-    while (at + 8 <= len) {
+    while (at < until && at + 8 <= len) {
         uint32_t type = load32(buf + at);
         uint16_t size = load16(buf + at + 6);
         if (size < 8 || at + size > len) break;
@@ -270,7 +270,8 @@ uint64_t xh_mapped_file_hash(const uint8_t *record, uint16_t size) {
     return h | 1;
 }
 
-/* Walk whole records into the columns. ids (sorted) tell which event a sample is of, if there are several. */
+/* Walk whole records into the columns. ids (sorted) tell which event a sample is of, if there are several.
+ * Without `stacks` samples are passed over: another process takes them, this one goes on to its own. */
 void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const uint64_t *ids,
              const uint16_t *id_layout, uint64_t n_ids, xh_stacks *stacks, xh_columns *c, xh_counts *n) {
     memset(n, 0, sizeof *n);
@@ -280,7 +281,9 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
         uint32_t type = load32(record);
         uint16_t misc = load16(record + 4), size = load16(record + 6);
         if (size < 8 || at + size > len) break;
-        if (type == RECORD_SAMPLE) {
+        if (type == RECORD_SAMPLE && !stacks) {
+            fetch_ahead(record, size);
+        } else if (type == RECORD_SAMPLE) {
             uint16_t event = 0;
             const xh_layout *l = layouts;
             uint64_t id_at = sample_id_at(l->sample_type);

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I32, I64, U8, U16, U32, U64
 
-ABI = 6
+ABI = 7
 STACK_SLOTS_LOG2 = 12
 MOST_CORES = 1 << 16
 
@@ -173,7 +173,7 @@ def library() -> ctypes.CDLL:
         "xh_stacks_free": (None, [pointer]),
         "xh_stacks_reset": (None, [pointer]),
         "xh_stacks_count": (u32, [pointer]),
-        "xh_count": (None, [pointer, u64, u64, pointer]),
+        "xh_count": (None, [pointer, u64, u64, u64, pointer]),
         "xh_walk": (
             None,
             [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer],
@@ -230,7 +230,9 @@ class Walker:
         """Start a new dictionary: stack ids count from 0 again."""
         self._library.xh_stacks_reset(self._stacks)
 
-    def walk(self, buffer: U8, bounds: Counts | None = None) -> Walked:
+    def walk(
+        self, buffer: U8, bounds: Counts | None = None, *, with_samples: bool = True
+    ) -> Walked:
         """`bounds`: what `count` found in it, where that was asked already."""
         buffer = np.ascontiguousarray(buffer)
         start = buffer.ctypes.data
@@ -240,14 +242,15 @@ class Walker:
             raise ValueError("the bounds are of another buffer")
         pointers = Columns()
         arrays = dict(_NO_ROWS)
-        for size in ("samples", "others", "words"):
+        for size in ("samples", "others", "words") if with_samples else ("others",):
             if rows := getattr(bounds, size):
                 arrays |= allocate(COLUMNS, size, rows, pointers)
         counts = Counts()
         self._library.xh_walk(
             start, len(buffer), ctypes.addressof(self._layouts),
             self._ids.ctypes.data, self._id_layout.ctypes.data, len(self._ids),
-            self._stacks, ctypes.addressof(pointers), ctypes.addressof(counts),
+            self._stacks if with_samples else None, ctypes.addressof(pointers),
+            ctypes.addressof(counts),
         )  # fmt: skip
         n = counts.samples
         return Walked(
@@ -272,14 +275,17 @@ class Walker:
         )
 
 
-def count(buffer: U8, stops: Iterable[int] = ()) -> Counts:
+def count(buffer: U8, stops: Iterable[int] = (), until: int | None = None) -> Counts:
     """How much there is at most before the first of these types, perf's own (64 to 127).
 
-    `consumed` are bytes of whole records.
+    `consumed` are bytes of whole records; the last of them begins before `until`.
     """
     mask = sum(1 << (type_ - 64) for type_ in stops)
     found = Counts()
-    library().xh_count(buffer.ctypes.data, len(buffer), mask, ctypes.addressof(found))
+    size = len(buffer)
+    library().xh_count(
+        buffer.ctypes.data, size, size if until is None else until, mask, ctypes.addressof(found)
+    )
     return found
 
 

@@ -1,0 +1,180 @@
+"""A share of a perf.data → its samples, named. The whole of it, or what one of several reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from msgspec import Struct
+
+from exhume.ingest.capture_names import CaptureNames
+from exhume.ingest.collect import Collector, Seen
+from exhume.ingest.context import Context
+from exhume.ingest.piece import RowTable
+from exhume.ingest.rows import cores_of
+from exhume.ingest.streams import Source
+from exhume.model.arrays import I64, U32, Bool
+from exhume.model.event import Event
+from exhume.model.sample import Threads
+from exhume.model.stack import StackTree
+from exhume.perf import eventnames
+from exhume.perf.datachunk import Chunk, decode
+from exhume.perf.datadir import MAIN, parts_of, side_by_side
+from exhume.perf.datafile import PerfData, Share
+from exhume.perf.dataorder import Epoch, in_order
+from exhume.perf.distinct import distinct_rows
+from exhume.perf.naming import RawSamples
+from exhume.perf.native import Walked
+
+_DUMMY = "dummy"
+_REAPED = -1
+"""The only process id below 0 that the kernel gives: a task that is gone already."""
+
+
+class Taken(Struct, frozen=True):
+    """What a share has of samples."""
+
+    rows: RowTable
+    tree: StackTree
+    threads: Threads
+    seen: Seen
+    counts: Counter[int]
+    """Samples by event, kept or not."""
+    bad: int
+    """Samples whose lengths did not add up."""
+
+
+class PerfShare:
+    def __init__(
+        self, data: PerfData, source: Source, context: Context, event: str, share: Share
+    ) -> None:
+        self._data = data
+        self._source = source
+        self._context = context
+        self._wanted = event
+        self._share = share
+        prefix = f"share-{share.number}-" if share.of > 1 else ""
+        self._collected = Collector(context.folder, prefix)
+        self._names = CaptureNames(context.places, data.features)
+        self._counts: Counter[int] = Counter()
+        self._bad = 0
+        # All is told to the last share: the others needn't go to the end.
+        self.events: list[Event] = []
+        self.lost = 0
+        """Records that the kernel dropped."""
+
+    @property
+    def kernel_note(self) -> str:
+        """Where the kernel's names come from."""
+        return self._names.kernel.how
+
+    def take(self) -> Taken:
+        try:
+            for epoch in in_order(self._chunks()):
+                self.events += self._names.learn(epoch)
+                if len(epoch.samples):
+                    self._add(epoch)
+                self._names.forget(epoch)
+        finally:
+            self._collected.close()
+        tree, renumbered, threads = self._names.finish()
+        rows = self._collected.rows(renumbered)
+        return Taken(rows, tree, threads, self._collected.seen, self._counts, self._bad)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        parts: list[Source] = []
+        if self._data.is_in_parts and self._source.path.name == MAIN:
+            parts = [Source.of(path) for path in parts_of(self._source.path)]
+        if self._data.features.is_directory and not parts:
+            self._data.problems.append("of a folder of `perf record --threads`, data.0 is missing")
+        if not parts:
+            yield from self._decoded(self._data.walks(self._share))
+            return
+        streams = [self._decoded(self._data.walks())]
+        for part in parts:
+            opener = partial(part.open, self._context.progress)
+            streams.append(self._decoded(self._data.part_walks(opener, len(parts))))
+        yield from side_by_side(streams)
+
+    def _decoded(self, walks: Iterator[Walked]) -> Iterator[Chunk]:
+        for walked in walks:
+            chunk = decode(walked, self._data.tells_exec)
+            self._names.note(chunk)
+            self._bad += chunk.bad
+            self.lost += sum(chunk.lost.values())
+            seen = np.bincount(chunk.samples.event)
+            self._counts.update({int(n): int(seen[n]) for n in np.flatnonzero(seen)})
+            if self._share.of > 1 and len(chunk.samples):
+                self._context.progress(walked.consumed)
+            yield chunk
+
+    def _add(self, epoch: Epoch) -> None:
+        samples, collected = epoch.samples, self._collected
+        wanted = self.is_wanted()[samples.event]
+        time, core = samples.time.astype(np.int64), cores_of(samples.cpu)
+        time = collected.times(time, wanted & (time == 0), self.rate_hz())
+        wanted = collected.possible(time, wanted)
+        collected.seen.add(time[wanted], core[wanted], samples.tid[wanted], self.rate_hz())
+        is_idle = self._names.is_idle(samples.ip, samples.pid) & wanted
+        collected.seen.idle += int(is_idle.sum())
+        rows = np.flatnonzero(wanted & ~is_idle)
+        first, which = _distinct(epoch, rows, time)
+        raw = RawSamples(
+            time=time[first],
+            core=core[first],
+            pid=np.maximum(samples.pid[first], _REAPED),
+            tid=np.maximum(samples.tid[first], _REAPED),
+            stack=epoch.stack[first],
+            cgroup=self._names.cgroups(samples.cgroup[first].astype(np.int64)),
+            words=epoch.words,
+            word_start=epoch.word_start,
+            word_count=epoch.word_count,
+        )
+        threads, nodes = self._names.name(raw)
+        collected.keep(time[rows], core[rows], threads[which], nodes[which])
+
+    def is_wanted(self) -> Bool:
+        """Of each event, whether its samples are kept: of several only what measures time."""
+        chosen = self.chosen()
+        plain = [eventnames.plain(event.name) for event in self._data.events]
+        return np.array([not chosen or name == chosen for name in plain], np.bool_)
+
+    def chosen(self) -> str:
+        if self._wanted:
+            return eventnames.plain(self._wanted)
+        names = [event.name for event in self._data.events]
+        real = [name for name in names if eventnames.plain(name) != _DUMMY] or names
+        return eventnames.plain(min(real, key=eventnames.preference)) if real else ""
+
+    def rate_hz(self) -> float | None:
+        for event in self._data.events:
+            if eventnames.plain(event.name) == self.chosen():
+                return eventnames.attr_rate(event.name, event.attr)
+        return None
+
+
+def _distinct(epoch: Epoch, rows: I64, time: I64) -> tuple[I64, U32]:
+    """One sample of each kind, and of which kind each is.
+
+    Two of a thread with one stack are alike, unless something was said of it or of its process in
+    between: a process that starts threads all the time is told of all the time.
+    """
+    samples = epoch.samples
+    tid, pid = samples.tid[rows], samples.pid[rows]
+    columns = [pid.astype(np.int64) << 32 | tid.view(np.uint32), epoch.stack[rows]]
+    cgroup = samples.cgroup[rows].astype(np.int64)
+    if cgroup.any():
+        columns.append(cgroup)
+    told = np.isin(tid, np.concatenate([epoch.comms.tid, epoch.forks.tid]))
+    told |= np.isin(pid, np.concatenate([epoch.comms.pid, epoch.forks.pid]))
+    if told.any():
+        said = np.sort(np.concatenate([epoch.comms.time, epoch.forks.time]))
+        at = time[rows[told]]
+        between = np.full(len(rows), -1, np.int64)
+        between[told] = np.searchsorted(said, at, "left")
+        between[told] += np.searchsorted(said, at, "right")  # at the very time: apart from both
+        columns.append(between)
+    first, which = distinct_rows(*columns)
+    return rows[first], which
