@@ -145,9 +145,11 @@ def test_payloads_behind_records_are_passed_over() -> None:
         assert tids(opened(data)) == [1, 2]
 
 
-def test_a_payload_larger_than_the_buffer_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("payload", [bytes(300_000), b"".join(samples(3000, tid=99))])
+def test_a_payload_larger_than_the_buffer_is_passed_over(
+    payload: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(datastream, "CHUNK_BYTES", 1 << 10)
-    payload = bytes(300_000)
     aux = enc.record(71, 0, enc.words(len(payload), 0, 0, 0, 0)) + payload
     assert tids(opened(Capture([aux, *samples(2)]).file())) == [6, 7]
 

@@ -11,8 +11,9 @@ from msgspec import Struct, field
 from exhume.model.sample import Threads
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.asof import UNKNOWN
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
-from exhume.perf.naming import Namer, RawSamples, unique_rows
+from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.perf.symbols.table import SymbolTable
@@ -383,7 +384,7 @@ def test_distinct_rows_are_those_of_a_set_even_if_they_do_not_fit_one_number(
     rows: list[tuple[int, int, int, int]],
 ) -> None:
     columns = list(np.array(rows, np.int64).reshape(-1, 4).T)
-    first, inverse = unique_rows(*columns)
+    first, inverse = distinct_rows(*columns)
     assert sorted(rows[i] for i in first) == sorted(set(rows))
     assert [rows[first[i]] for i in inverse] == rows
     assert all(rows.index(rows[i]) == i for i in first)

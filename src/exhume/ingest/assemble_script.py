@@ -17,7 +17,7 @@ from exhume.model.arrays import I64, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
-from exhume.perf.naming import unique_rows
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.script import ScriptBlock, ScriptReader
 from exhume.perf.script_scan import NO_NUMBER, Scanned
 
@@ -117,7 +117,7 @@ class ScriptAssembler:
 
     def _thread_numbers(self, columns: Scanned, rows: Bool) -> I64:
         ids = [c[rows].astype(np.int64) for c in (columns.pid, columns.tid, columns.comm)]
-        first, which = unique_rows(*ids)
+        first, which = distinct_rows(*ids)
         keys = zip(*(column[first].tolist() for column in ids), strict=True)
         numbers = [self._threads.setdefault(key, len(self._threads)) for key in keys]
         return np.array(numbers, np.int64)[which]

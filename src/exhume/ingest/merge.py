@@ -173,8 +173,9 @@ class _Samples:
             threads.append(rows["thread"].astype(np.int32))
         node = np.concatenate([np.empty(0, np.int32), *nodes])
         thread = np.concatenate([np.empty(0, np.int32), *threads])
-        self._nodes.append(self._tree_nodes(sampled.tree, node).astype(np.int32)[node])
-        self._rows.append(self._thread_rows(sampled.threads, thread)[thread])
+        # `take`: looking up by 32-bit numbers in brackets is three times slower.
+        self._nodes.append(self._tree_nodes(sampled.tree, node).astype(np.int32).take(node))
+        self._rows.append(self._thread_rows(sampled.threads, thread).take(thread))
 
     def _tree_nodes(self, tree: StackTree, used: I32) -> I64:
         """Of each node of a piece's tree that is used, its node in the common one."""
@@ -228,7 +229,7 @@ class _Samples:
                 here = key[rows]
                 time = (here & _TIME_MASK) + start_ns
                 core: U16 = (here >> _CORE_SHIFT).astype(np.uint16)
-                stack: I32 = renumbered[node[rows]].astype(np.int32)
+                stack: I32 = renumbered.take(node[rows]).astype(np.int32)
                 yield Samples(time, core, thread[rows], stack, np.zeros(len(rows), np.uint32))
 
         counts = np.zeros(len(renumbered), np.int64)

@@ -15,7 +15,7 @@ from exhume.ingest.context import Context
 from exhume.ingest.piece import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.streams import Source
-from exhume.model.arrays import I64, U32, Bool
+from exhume.model.arrays import I64, Bool
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
@@ -155,7 +155,7 @@ class PerfShare:
         return None
 
 
-def _distinct(epoch: Epoch, rows: I64, time: I64) -> tuple[I64, U32]:
+def _distinct(epoch: Epoch, rows: I64, time: I64) -> tuple[I64, I64]:
     """One sample of each kind, and of which kind each is.
 
     Two of a thread with one stack are alike, unless something was said of it or of its process in

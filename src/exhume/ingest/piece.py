@@ -125,7 +125,7 @@ def blocks_of(rows: Rows | RowFile) -> Iterator[Rows]:
         if isinstance(rows, RowFile):
             part = np.fromfile(rows.path, ROW, BLOCK_ROWS, offset=begin * ROW.itemsize)
             if rows.renumbered is not None:
-                part["node"] = rows.renumbered[part["node"]]
+                part["node"] = rows.renumbered.take(part["node"])
             yield part
         else:
             yield rows[begin : begin + BLOCK_ROWS]

@@ -7,7 +7,7 @@ import numpy as np
 from exhume.derive.kernel_frames import IDLE_LOOP, kernel_mode
 from exhume.model.arrays import I64, U8, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
-from exhume.perf.naming import unique_rows
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.script import ScriptBlock
 from exhume.perf.script_frames import MAX_DEPTH, REMEMBERED_LINES, StackReader, stack_mode
 from exhume.perf.symbolize import LOST_STACK_FRAME, FrameTable
@@ -71,7 +71,7 @@ class ScriptStacks:
 
     def nodes(self, comm: I64, stack: I64, names: list[str]) -> I64:
         """`names` gives the process name of a number in `comm`. Numbers hold until `finish`."""
-        first, which = unique_rows(comm, stack)
+        first, which = distinct_rows(comm, stack)
         pairs = list(zip(comm[first].tolist(), stack[first].tolist(), strict=True))
         fresh = [pair for pair in pairs if pair not in self._known]
         if fresh:

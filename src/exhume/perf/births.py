@@ -10,8 +10,8 @@ from msgspec import Struct
 from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.perf.asof import UNKNOWN
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
-from exhume.perf.naming import unique_rows
 from exhume.perf.records import Comms, Forks
 
 STORM_A_SECOND = 50
@@ -61,7 +61,7 @@ def _events(
         events.append(Event(at, kind, said.name(named, who), pid=who, fields=fields))
     some = np.flatnonzero(is_storm)
     if len(some):
-        first, group = unique_rows(second[some], name[some], parent[some], cgroup[some])
+        first, group = distinct_rows(second[some], name[some], parent[some], cgroup[some])
         counts = np.bincount(group).tolist()
         medians = [None] * len(first) if lifetime is None else _medians(group, lifetime[some])
         first = some[first]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from exhume.model.arrays import I64, U32
+from exhume.model.arrays import I64
 from exhume.perf.joins import contiguous, library, pointers
 
 _FAILED = 0xFFFF_FFFF
 
 
-def distinct_rows(*columns: I64) -> tuple[U32, U32]:
-    """Of each distinct row its first index, and for each row which distinct one it is."""
+def distinct_rows(*columns: I64) -> tuple[I64, I64]:
+    """Of each distinct row its first index, and for each row which distinct one it is.
+
+    Both are meant to look up by: numpy is three times slower at that with 32-bit numbers.
+    """
     held = contiguous(columns)
     count = len(held[0])
-    which, first = np.empty(count, np.uint32), np.empty(count, np.uint32)
+    which, first = np.empty(count, np.int64), np.empty(count, np.int64)
     found = library().xh_distinct(
         pointers(held), len(held), count, which.ctypes.data, first.ctypes.data
     )

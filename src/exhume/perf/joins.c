@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOINS_ABI = 1 };
+enum { JOINS_ABI = 2 };
 
 #define CONTEXT_USER ((uint64_t)-512)
 #define CONTEXT_GUEST_USER ((uint64_t)-2560)
@@ -32,8 +32,8 @@ static uint64_t mask_for(uint64_t rows) {
 /* Which rows are equal: which[i] is the number of row i among the distinct ones, in the order they
  * come first; first[j] is where number j does. Sorting them, as numpy would, takes ten times as
  * long. Returns how many there are, FAILED when out of memory. */
-uint32_t xh_distinct(const int64_t *const *columns, uint32_t n_columns, uint32_t n, uint32_t *which,
-                     uint32_t *first) {
+uint32_t xh_distinct(const int64_t *const *columns, uint32_t n_columns, uint32_t n, int64_t *which,
+                     int64_t *first) {
     uint64_t mask = mask_for(n);
     uint32_t *slots = calloc(mask + 1, sizeof *slots), count = 0;
     if (!slots) return FAILED;
@@ -42,7 +42,8 @@ uint32_t xh_distinct(const int64_t *const *columns, uint32_t n_columns, uint32_t
         for (uint32_t c = 0; c < n_columns; c++) h = stir(h, (uint64_t)columns[c][i], 0xff51afd7ed558ccdu);
         uint64_t at = (h ^ (h >> 32)) & mask;
         for (; slots[at]; at = (at + 1) & mask) {
-            uint32_t other = first[slots[at] - 1], c = 0;
+            int64_t other = first[slots[at] - 1];
+            uint32_t c = 0;
             while (c < n_columns && columns[c][other] == columns[c][i]) c++;
             if (c == n_columns) break;
         }
@@ -116,7 +117,7 @@ static int rows_grow(xh_rows *r) {
 }
 
 /* The number of each row, new ones added. 0 when out of memory. */
-int xh_rows_add(xh_rows *r, const int64_t *const *columns, uint64_t n, uint32_t *numbers) {
+int xh_rows_add(xh_rows *r, const int64_t *const *columns, uint64_t n, int64_t *numbers) {
     uint32_t width = r->width;
     for (uint64_t i = 0; i < n; i++) {
         if (rows_grow(r) != 0) return 0;

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from exhume.errors import EXIT_INTERNAL, ExhumeError
-from exhume.model.arrays import I64, U32
+from exhume.model.arrays import I64
 
-ABI = 1
+ABI = 2
 
 
 @cache
@@ -88,12 +88,12 @@ class Rows:
     def __len__(self) -> int:
         return int(self._library.xh_rows_count(self._handle))
 
-    def add(self, *columns: I64) -> U32:
+    def add(self, *columns: I64) -> I64:
         """The number of each row."""
         if len(columns) != self._width:
             raise ValueError(f"rows of {self._width} columns, not of {len(columns)}")
         held = contiguous(columns)
-        numbers = np.empty(len(held[0]), np.uint32)
+        numbers = np.empty(len(held[0]), np.int64)
         if not self._library.xh_rows_add(
             self._handle, pointers(held), len(numbers), numbers.ctypes.data
         ):

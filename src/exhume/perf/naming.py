@@ -109,9 +109,3 @@ class Namer:
             cgroup=(),
         )
         return tree, renumbered, threads, cgroup
-
-
-def unique_rows(*columns: I64) -> tuple[I64, I64]:
-    """Of each distinct row its first index, and for each row which distinct one it is."""
-    first, which = distinct_rows(*columns)
-    return first.astype(np.int64), which.astype(np.int64)

@@ -144,13 +144,13 @@ class StackNamer:
                 rows = codes == one
                 fresh[rows] = look_up(one, offsets[rows])
             self._frames = np.concatenate([self._frames, fresh])
-        return self._frames[numbers]
+        return self._frames.take(numbers)
 
     def _modes(self, frame: U32, is_kernel: Bool) -> I8:
         new = [kernel_mode(one) for one in self._symbols.frames.frames[len(self._said) :]]
         said = np.array([-1 if mode is None else int(mode) for mode in new], np.int8)
         self._said = np.concatenate([self._said, said])
-        return np.where(is_kernel, self._said[frame], -1).astype(np.int8)
+        return np.where(is_kernel, self._said.take(frame), np.int8(-1))
 
 
 def _grown(column: U8, length: int) -> U8:

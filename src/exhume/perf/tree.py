@@ -189,7 +189,7 @@ class TreeBuilder:
 
     def join(
         self, stacks: AddressTree, places: Places, named: NamedPlaces,
-        top: I64, process: U32, node: I64,
+        top: I64, process: I64, node: I64,
     ) -> tuple[U32, U8]:  # fmt: skip
         """The node and the mode of stacks that end at `node` of addresses, below `top[process]`.
 

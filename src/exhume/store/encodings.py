@@ -146,12 +146,12 @@ def _delta(values: Array, bits: int) -> bytes:
     return out[:length].tobytes()
 
 
-def _indices(which: U32, count: int) -> bytes:
+def _indices(which: I64, count: int) -> bytes:
     width = max(1, (count - 1).bit_length()) if count else 1
     return bytes([width]) + _runs(which, width)
 
 
-def _runs(values: U32 | Bool, width: int) -> bytes:
+def _runs(values: I64 | U32 | Bool, width: int) -> bytes:
     numbers = np.ascontiguousarray(values, np.uint32)
     out = np.empty(20 + (len(numbers) + 8) * 5, np.uint8)
     length = _library().xe_runs(numbers.ctypes.data, len(numbers), width, out.ctypes.data)

@@ -123,8 +123,8 @@ class ProcessRollUp:
             return
         second = np.maximum(piece.time_ns - self._start_ns, 0) // SECOND_NS
         key = (piece.core.astype(np.int64) << _CORE_BIT) | (second << _SECOND_BIT)
-        key |= self._processes.of_thread[piece.thread]
-        system = self._mode[piece.stack] != Mode.USER
+        key |= self._processes.of_thread.take(piece.thread)
+        system = self._mode.take(piece.stack) != Mode.USER
         weight = weights_ns(self._stretches, piece.time_ns)
         rows = np.concatenate([self._open, np.stack([key, ~system, system, weight])], axis=1)
         rows = _grouped(rows)

@@ -122,7 +122,7 @@ def _write_files(directory: Path, data: SegmentData, apart: Apart) -> RollUps:
                     "core": piece.core,
                     "time": (piece.time_ns - data.start_ns) // layout.TICK_NS,
                     "thread": piece.thread,
-                    "stack": rank[piece.stack],
+                    "stack": rank.take(piece.stack),
                 }
             )
             _count_cores(core_samples, piece)
