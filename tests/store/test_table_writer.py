@@ -75,6 +75,7 @@ def check(column: ColumnType, groups: list[list[Any]]) -> bytes:
 @settings(deadline=None, max_examples=100)
 @example((ColumnType("a", "int64", "delta"), [[-(1 << 63) + 1, (1 << 63) - 1, 0, -1]]))
 @example((ColumnType("a", "int32", "delta"), [[-(1 << 31), (1 << 31) - 1] * 70]))
+@example((ColumnType("a", "uint32", "delta"), [[1 << 31], [(1 << 32) - 1, 0]]))
 @example((ColumnType("a", "int64", "delta", nullable=True), [[int(NULL)] * 5, []]))
 @example((ColumnType("a", "uint16", "dictionary"), [[7] * 1000, list(range(300)) * 2]))
 def test_every_column_comes_back_row_group_by_row_group(

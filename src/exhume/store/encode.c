@@ -49,7 +49,8 @@ uint64_t xe_delta(const int64_t *values, uint64_t n, int type_bits, uint8_t *out
     out = varint(out, BLOCK);
     out = varint(out, MINIS);
     out = varint(out, n);
-    out = zigzag(out, n ? values[0] : 0);
+    int64_t first = n ? values[0] : 0;
+    out = zigzag(out, type_bits == 32 ? (int32_t)first : first);
     uint64_t mask = type_bits == 32 ? UINT32_MAX : UINT64_MAX;
     for (uint64_t at = 1; at < n; at += BLOCK) {
         uint64_t count = n - at < BLOCK ? n - at : BLOCK, deltas[BLOCK] = {0};
