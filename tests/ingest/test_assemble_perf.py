@@ -20,7 +20,7 @@ from exhume.ingest import assemble_perf
 from exhume.ingest.piece import ROW, ClockKind, Piece, Rows
 from exhume.ingest.streams import Source
 from exhume.model.sample import NO_CORE
-from exhume.perf import datastream
+from exhume.perf import datafile
 from tests.ingest import made
 from tests.ingest.made import IDLE, KALLSYMS, TEXT
 from tests.perf import datafile_encoder as encoder
@@ -339,7 +339,7 @@ def test_a_capture_read_in_shares_is_the_same_capture(
     path.write_bytes(Capture(busy_rounds(seed, 3, 40), features=features).file())
     (tmp_path / "kallsyms").write_text(KALLSYMS)
     monkeypatch.setattr(assemble_perf, "SHARE_BYTES", 256)
-    monkeypatch.setattr(datastream, "CHUNK_BYTES", 2000)
+    monkeypatch.setattr(datafile, "CHUNK_BYTES", 2000)
     told: list[int] = []
     context = replace(
         made.context(tmp_path, kallsyms=(tmp_path / "kallsyms",)), progress=told.append

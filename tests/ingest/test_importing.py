@@ -15,7 +15,7 @@ from msgspec.structs import replace
 import exhume.ingest.assemble_perf as assemble_perf
 import exhume.ingest.importing as importing
 import exhume.ingest.work as work
-import exhume.perf.datastream as datastream
+import exhume.perf.datafile as datafile
 from exhume.errors import ExhumeError
 from exhume.host import Host
 from exhume.ingest.inputs import expand
@@ -208,7 +208,7 @@ def test_one_large_capture_is_read_by_several_processes_too(
     write(tmp_path / "kallsyms", made.KALLSYMS)
     path = write(tmp_path / "perf.data", made.capture(900.0).file())
     monkeypatch.setattr(assemble_perf, "SHARE_BYTES", 1 << 14)
-    monkeypatch.setattr(datastream, "CHUNK_BYTES", 1 << 18)
+    monkeypatch.setattr(datafile, "CHUNK_BYTES", 1 << 18)
     size = Path(path).stat().st_size
     files = (path, str(tmp_path / "kallsyms"))
     reports = {}

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import exhume.perf.datastream as datastream
+import exhume.perf.datafile as datafile
 from exhume.errors import ParseError
 from exhume.perf.datafile import PerfData, Share
 from exhume.perf.records import comms
@@ -149,7 +149,7 @@ def test_payloads_behind_records_are_passed_over() -> None:
 def test_a_payload_larger_than_the_buffer_is_passed_over(
     payload: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(datastream, "CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr(datafile, "CHUNK_BYTES", 1 << 10)
     aux = enc.record(71, 0, enc.words(len(payload), 0, 0, 0, 0)) + payload
     assert tids(opened(Capture([aux, *samples(2)]).file())) == [6, 7]
 
@@ -257,11 +257,26 @@ def test_any_bytes_behind_a_pipes_header_are_harmless(data: bytes) -> None:
             list(opened(whole).walks())
 
 
-@given(st.integers(0, 60), st.integers(1, 5), st.sampled_from([400, 3000, 1 << 20]), st.booleans())
-@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 60),
+    st.integers(1, 5),
+    st.sampled_from([400, 3000, 1 << 20]),
+    st.sampled_from([300, 1 << 18]),
+    st.booleans(),
+)
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_shares_have_each_sample_once_and_are_told_all_that_may_concern_them(
-    rounds: int, of: int, chunk_bytes: int, is_cut_off: bool
+    monkeypatch: pytest.MonkeyPatch,
+    rounds: int,
+    of: int,
+    chunk_bytes: int,
+    step_bytes: int,
+    is_cut_off: bool,
 ) -> None:
+    monkeypatch.setattr(datafile, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(datafile, "STEP_BYTES", step_bytes)
     records: list[bytes] = []
     for number in range(rounds):
         records.append(enc.comm(SHAPE, number, number, b"x", Who(time=number)))
@@ -269,24 +284,20 @@ def test_shares_have_each_sample_once_and_are_told_all_that_may_concern_them(
         records.append(made.FINISHED_ROUND)
     whole = Capture(records, features=FEATURES).file()
     whole = whole[: len(whole) - 300] if is_cut_off and rounds > 10 else whole
-    before, datastream.CHUNK_BYTES = datastream.CHUNK_BYTES, chunk_bytes
-    try:
-        expected = tids(opened(whole))
-        found = []
-        for number in range(of):
-            own, told = [], []
-            for walked in opened(whole).walks(Share(number, of)):
-                own += walked.samples.tid.tolist()
-                told += comms(walked.records).pid.tolist()
-            # Names of the round after the last sample may be older than it; later ones are not.
-            needed = own[-1] + 2 if own and number < of - 1 else 0
-            assert told == list(range(len(told)))
-            assert len(told) >= min(needed, expected[-1] + 1 if expected else 0)
-            if number == of - 1:
-                assert len(told) == len(comms_of(whole))
-            found += own
-    finally:
-        datastream.CHUNK_BYTES = before
+    expected = tids(opened(whole))
+    found = []
+    for number in range(of):
+        own, told = [], []
+        for walked in opened(whole).walks(Share(number, of)):
+            own += walked.samples.tid.tolist()
+            told += comms(walked.records).pid.tolist()
+        # Names of the round after the last sample may be older than it; later ones are not.
+        needed = own[-1] + 2 if own and number < of - 1 else 0
+        assert told == list(range(len(told)))
+        assert len(told) >= min(needed, expected[-1] + 1 if expected else 0)
+        if number == of - 1:
+            assert len(told) == len(comms_of(whole))
+        found += own
     assert found == expected
 
 

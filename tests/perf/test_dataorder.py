@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import exhume.perf.datafile as datafile
 import exhume.perf.dataorder as dataorder
-import exhume.perf.datastream as datastream
 from exhume.perf.datachunk import decode
 from exhume.perf.datafile import PerfData
 from exhume.perf.dataorder import Epoch, in_order
@@ -20,12 +20,12 @@ from tests.perf.records_encoder import KERNEL, Sample, Who
 
 
 def epochs(records: list[bytes], chunk_bytes: int) -> list[Epoch]:
-    before, datastream.CHUNK_BYTES = datastream.CHUNK_BYTES, chunk_bytes
+    before, datafile.CHUNK_BYTES = datafile.CHUNK_BYTES, chunk_bytes
     try:
         data = PerfData(lambda: io.BytesIO(Capture(records).file()), "perf.data")
         return list(in_order(decode(walked, True) for walked in data.walks()))
     finally:
-        datastream.CHUNK_BYTES = before
+        datafile.CHUNK_BYTES = before
 
 
 def stack_of(time: int) -> tuple[int, ...]:

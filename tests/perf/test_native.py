@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 import exhume.perf.native as native_module
 from exhume.model.arrays import U8, U64
-from exhume.perf.native import STACK_SLOTS_LOG2, Walked, Walker, count, ring_pending, ring_read
+from exhume.perf.native import (
+    STACK_SLOTS_LOG2,
+    Gathering,
+    Walked,
+    Walker,
+    count,
+    ring_pending,
+    ring_read,
+)
 from tests.perf import records_encoder as enc
 from tests.perf.records_encoder import KERNEL, NO_CPU, USER, Bit, Mapped, Sample, Shape, Who
 
@@ -355,18 +363,50 @@ def test_flipped_bits_never_harm(shape: Shape, samples: list[Sample], data: st.D
     check_walk(walk, buffer)
 
 
-@given(SHAPES, st.lists(SAMPLES, min_size=1, max_size=4))
-@settings(deadline=None, max_examples=40)
-def test_without_samples_a_walk_tells_the_rest_all_the_same(
-    shape: Shape, samples: list[Sample]
+def gathered(shape: Shape, buffers: Sequence[U8], *, with_samples: bool = True) -> list[Walked]:
+    """As many walks as it takes; what is in the buffers is changed as soon as it was added."""
+    walker, found = Walker([shape.layout()]), []
+    held: Gathering | None = None
+    for buffer in buffers:
+        copy, bounds = buffer.copy(), count(buffer)
+        if held is not None and not held.has_room(bounds):
+            found.append(held.walked())
+            held = None
+        held = held or Gathering(walker, bounds, 3)
+        held.add(copy, with_samples=with_samples)
+        copy[:] = 0xFF
+    return [*found, held.walked()] if held else found
+
+
+@given(SHAPES, st.lists(st.lists(SAMPLES, max_size=12), min_size=1, max_size=8), st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_buffers_walked_one_by_one_hold_what_they_hold_together(
+    shape: Shape, parts: list[list[Sample]], with_samples: bool
 ) -> None:
-    buffer = enc.as_array(*(enc.sample(shape, s) for s in samples), *MIXED)
-    whole = Walker([shape.layout()]).walk(buffer)
-    rest = Walker([shape.layout()]).walk(buffer, count(buffer), with_samples=False)
-    assert len(rest.samples) == len(rest.words) == rest.bad == 0
-    assert rest.consumed == whole.consumed == len(buffer)
-    for name in ("offset", "type", "size", "misc", "time", "pid", "tid", "cpu", "file_hash"):
-        assert getattr(rest.records, name).tolist() == getattr(whole.records, name).tolist()
+    others = [
+        enc.comm(shape, 1, 2, b"a name", Who(time=1)),
+        enc.mmap2(shape, Mapped(path=b"/usr/lib/libc.so.6", build_id=b"\7" * 20), Who(time=2)),
+        enc.lost(shape, 1, Who(cpu=1)),
+    ]
+    buffers = [enc.as_array(*(enc.sample(shape, s) for s in part), *others) for part in parts]
+    walks = gathered(shape, buffers, with_samples=with_samples)
+    assert len(walks) >= -(-len(parts) // 3)
+    samples = [sample for part in parts for sample in part if with_samples]
+    for walk in walks:
+        own, samples = samples[: len(walk.samples)], samples[len(walk.samples) :]
+        check_samples([shape] * len(own), [walk], own)
+    assert samples == []
+    assert sum(walk.consumed for walk in walks) == sum(map(len, buffers))
+    told = [
+        walk.records.buffer[at : at + size].tobytes()
+        for walk in walks
+        for at, size in zip(walk.records.offset.tolist(), walk.records.size.tolist(), strict=True)
+    ]
+    assert told == others * len(parts)
+    alone = Walker([shape.layout()]).walk(enc.as_array(*others)).records
+    for name in ("type", "misc", "time", "pid", "tid", "cpu", "file_hash"):
+        column = [one for walk in walks for one in getattr(walk.records, name).tolist()]
+        assert column == getattr(alone, name).tolist() * len(parts)
 
 
 def test_what_lies_across_the_end_is_counted_with_what_is_before_it() -> None:
@@ -407,15 +447,17 @@ int main(void) {
             ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(4 * s), ROOM(4 * s),
             ROOM(4 * s), ROOM(4 * s), ROOM(2 * s), ROOM(2 * s), ROOM(8 * n.words), ROOM(4 * s),
             ROOM(8 * o), ROOM(4 * o), ROOM(4 * o), ROOM(2 * o), ROOM(8 * o), ROOM(4 * o),
-            ROOM(4 * o), ROOM(4 * o), ROOM(8 * o),
+            ROOM(4 * o), ROOM(4 * o), ROOM(8 * o), walks % 3 ? ROOM(n.bytes) : NULL,
         };
+        memset(&m, 0, sizeof m);
         xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, stacks, &c, &m);
         if (m.consumed != n.consumed || m.consumed > length) return 3;
         if (m.samples + m.bad != s || m.others != o || m.words > n.words) return 4;
-        xh_counts told;
+        xh_counts told = {0};
         xh_columns others = c;
         others.ip = NULL, others.words = NULL;
         xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, NULL, &others, &told);
+        if (told.bytes != n.bytes || m.bytes != n.bytes) return 15;
         if (told.samples || told.words || told.others != o) return 13;
         if (told.consumed != n.consumed) return 14;
         int64_t *start = ROOM(8 * m.new_stacks), *count = ROOM(8 * m.new_stacks);

@@ -16,9 +16,9 @@ from msgspec import Struct
 from exhume.errors import ParseError
 from exhume.perf.attr import Attr, Flag, SampleType
 from exhume.perf.datafeatures import MAX_SECTION_BYTES, Features, attr_of
-from exhume.perf.datastream import CHUNK_BYTES, Readable, RecordStream, Special, UserRecord
+from exhume.perf.datastream import Readable, RecordStream, Special, UserRecord
 from exhume.perf.eventnames import attr_name
-from exhume.perf.native import Walked, Walker
+from exhume.perf.native import Gathering, Walked, Walker
 
 MAGICS = (b"PERFILE2", b"PERFFILE")
 """The second is of the first perf versions; all that we read of it is the same."""
@@ -29,6 +29,10 @@ _SECTION = struct.Struct("<QQ")
 _MAX_ATTRS = 1 << 16
 _EVENT_UPDATE_NAME = 2
 _SKIP_BYTES = 1 << 20
+CHUNK_BYTES = 16 << 20
+"""Of records that are handed on together: of fewer the same is named more often."""
+STEP_BYTES = 1 << 18
+"""Read at a time, and walked: what the processor's cache holds."""
 _LEAST_CHUNK_BYTES = 1 << 16
 _PASSING = 0.125
 """To pass over samples takes so much of the time that it takes to name them."""
@@ -127,26 +131,45 @@ class PerfData:
         with opener() as stream:
             _skip(stream, offset)
             cuts = share.cuts(offset, offset + (size or 0))
-            records = RecordStream(cast(Readable, stream), offset, size, chunk_bytes, cuts)
-            walker: Walker | None = None
+            chunk_bytes = chunk_bytes or CHUNK_BYTES
+            step_bytes = min(STEP_BYTES, chunk_bytes)
+            records = RecordStream(cast(Readable, stream), offset, size, step_bytes, cuts)
+            steps = -(-chunk_bytes // step_bytes)
             marks = 0
-            for item in records:
-                if isinstance(item, Special):
-                    if self._learn(item):
-                        walker = None
-                    continue
-                if walker is None:
-                    walker = self._walker()
-                walker.forget_stacks()
-                is_own = item.part == share.number
-                walked = walker.walk(item.buffer, item.bounds, with_samples=is_own)
+            for part, walked in self._gathered(records, steps, share.number):
                 yield walked
                 # Two marks behind its end nothing is told any more that concerns the share.
-                if item.part > share.number:
+                if part > share.number:
                     marks += int((walked.records.type == UserRecord.FINISHED_ROUND).sum())
                 if marks >= 2:
                     break
             self.problems += records.problems
+
+    def _gathered(
+        self, records: RecordStream, steps: int, own: int
+    ) -> Iterator[tuple[int, Walked]]:
+        """Of so many steps what they hold, and the part they are of; samples only of our `own`."""
+        walker: Walker | None = None
+        held: Gathering | None = None
+        part = 0
+        for item in records:
+            if held is not None and (
+                isinstance(item, Special) or item.part != part or not held.has_room(item.bounds)
+            ):
+                yield part, held.walked()
+                held = None
+            if isinstance(item, Special):
+                if self._learn(item):
+                    walker = None
+                continue
+            if walker is None:
+                walker = self._walker()
+            if held is None:
+                held = Gathering(walker, item.bounds, steps)
+                part = item.part
+            held.add(item.buffer, with_samples=part == own)
+        if held is not None:
+            yield part, held.walked()
 
     def _walker(self) -> Walker:
         if not self.events:

@@ -1,4 +1,4 @@
-"""The records of perf.data as a stream: whole ones, a few MiB at a time, whatever wraps them.
+"""The records of perf.data as a stream: whole ones, some at a time, whatever wraps them.
 
 Most records go to the walker in bulk. Some can't: those that describe the others, those with a
 payload behind them, and those that hold compressed records. They are taken out here, one by one.
@@ -18,7 +18,6 @@ from msgspec import Struct
 from exhume.model.arrays import U8
 from exhume.perf.native import Counts, count
 
-CHUNK_BYTES = 16 << 20
 _HEADER_BYTES = 8
 _CHATTER = b"[ perf record: "
 _LARGEST_RECORD = 1 << 16
@@ -56,10 +55,10 @@ class Batch(Struct, frozen=True):
     """Whole records for the walker. The buffer is used again for the next batch."""
 
     buffer: U8
+    bounds: Counts
+    """How much is in it at most."""
     part: int
     """How many cuts lie before it."""
-    bounds: Counts | None = None
-    """How much is in it at most, where that is known."""
 
 
 class Special(Struct, frozen=True):
@@ -74,18 +73,19 @@ class RecordStream:
     """Iterate once. What could not be read is told in `problems`; what came before it stays."""
 
     def __init__(
-        self, stream: Readable, offset: int, size: int | None, chunk_bytes: int = 0,
+        self, stream: Readable, offset: int, size: int | None, step_bytes: int,
         cuts: Sequence[int] = (),
     ) -> None:  # fmt: skip
         """`stream` stands at `offset`; `size` is how much of it is records, None up to its end.
 
-        `cuts`: offsets, in order. A record that lies across one is of the part before it.
+        `step_bytes` are read at a time. `cuts`: offsets, in order; a record that lies across one is
+        of the part before it.
         """
-        chunk_bytes = self._chunk_bytes = chunk_bytes or CHUNK_BYTES
+        self._step_bytes = step_bytes
         self._stream = stream
         self._left = size
         self._offset = offset
-        self._buffer: U8 = np.empty(chunk_bytes + _LARGEST_RECORD, np.uint8)
+        self._buffer: U8 = np.empty(self._step_bytes + _LARGEST_RECORD, np.uint8)
         self._begin = self._end = 0
         self._cuts = cuts
         self._part = 0
@@ -117,7 +117,7 @@ class RecordStream:
                 if self._ready:
                     yield from self._handed_on(records.tobytes())
                 else:
-                    yield Batch(records, self._part, found)
+                    yield Batch(records, found, self._part)
                 continue
             header = self._header()
             if header is None:
@@ -132,9 +132,9 @@ class RecordStream:
             elif type_ in (UserRecord.TRACING_DATA, UserRecord.AUXTRACE):
                 self._skip(_payload_bytes(type_, body))
             else:
-                yield from self._handed_on(b"", self._chunk_bytes)
+                yield from self._handed_on(b"", self._step_bytes)
                 yield Special(type_, body)
-        yield from self._handed_on(b"", self._chunk_bytes)
+        yield from self._handed_on(b"", self._step_bytes)
         if self._inner and not self.problems:
             self.problems.append("the compressed records end in the middle of one")
 
@@ -174,8 +174,8 @@ class RecordStream:
         self._buffer[:held] = self._buffer[self._begin : self._end].copy()
         self._offset += self._begin
         self._begin, self._end = 0, held
-        while self._end < self._chunk_bytes and self._left != 0:
-            wanted = self._chunk_bytes - self._end
+        while self._end < self._step_bytes and self._left != 0:
+            wanted = self._step_bytes - self._end
             wanted = wanted if self._left is None else min(wanted, self._left)
             size = self._stream.readinto(self._buffer[self._end : self._end + wanted].data)
             if not size:
@@ -218,15 +218,15 @@ class RecordStream:
                 return
             yield from self._handed_on(data[:whole])
 
-    def _handed_on(self, records: bytes, at_least: int = 0) -> Iterator[Batch]:
-        """`at_least` as much as a chunk: hand on all there is."""
-        if records:
-            self._ready.append(records)
-            self._ready_bytes += len(records)
-        if self._ready and max(self._ready_bytes, at_least) >= self._chunk_bytes:
-            batch = Batch(np.frombuffer(b"".join(self._ready), np.uint8), self._part)
+    def _handed_on(self, more: bytes, at_least: int = 0) -> Iterator[Batch]:
+        """`at_least` as much as a step: hand on all there is."""
+        if more:
+            self._ready.append(more)
+            self._ready_bytes += len(more)
+        if self._ready and max(self._ready_bytes, at_least) >= self._step_bytes:
+            records = np.frombuffer(b"".join(self._ready), np.uint8)
             self._ready, self._ready_bytes = [], 0
-            yield batch
+            yield Batch(records, count(records), self._part)
 
     def _give_up(self, expected: str) -> None:
         self.problems.append(f"offset {self.offset}: expected {expected}")

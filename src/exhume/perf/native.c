@@ -14,7 +14,7 @@ enum { ABI = 7 };
 #define BRANCH_COUNTERS (1u << 19)
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER ((uint64_t)-512)
-#define NO_ID UINT64_MAX
+enum { AHEAD = 8 }; /* what is fetched from memory while this much else is done */
 
 struct xh_slot {
     uint64_t hash[2];
@@ -67,6 +67,7 @@ static int grow(xh_stacks *s) {
     struct xh_slot *fresh = calloc(mask + 1, sizeof *fresh);
     if (!fresh) return -1;
     for (uint64_t i = 0; i < old_size; i++) {
+        if (i + AHEAD < old_size) __builtin_prefetch(fresh + (old[i + AHEAD].hash[0] & mask), 1);
         if (!old[i].used) continue;
         uint64_t at = old[i].hash[0] & mask;
         while (fresh[at].used) at = (at + 1) & mask;
@@ -78,10 +79,14 @@ static int grow(xh_stacks *s) {
     return 0;
 }
 
-uint32_t xh_stack_id(xh_stacks *s, const uint8_t *words, uint64_t n, int *is_new) {
-    uint64_t h[2];
-    if ((uint64_t)s->count * 2 > s->mask && grow(s) != 0) return UINT32_MAX;
-    hash_words(words, n, h);
+/* So many more find a free slot afterwards, or it returns 0. */
+static int have_room(xh_stacks *s, uint64_t more) {
+    while ((s->count + more) * 2 > s->mask)
+        if (grow(s) != 0) return 0;
+    return 1;
+}
+
+static uint32_t stack_id(xh_stacks *s, const uint64_t h[2], int *is_new) {
     uint64_t at = h[0] & s->mask;
     while (s->slots[at].used) {
         if (s->slots[at].hash[0] == h[0] && s->slots[at].hash[1] == h[1]) {
@@ -95,15 +100,23 @@ uint32_t xh_stack_id(xh_stacks *s, const uint8_t *words, uint64_t n, int *is_new
     return s->slots[at].id;
 }
 
+uint32_t xh_stack_id(xh_stacks *s, const uint8_t *words, uint64_t n, int *is_new) {
+    uint64_t h[2];
+    if (!have_room(s, 1)) return UINT32_MAX;
+    hash_words(words, n, h);
+    return stack_id(s, h, is_new);
+}
+
 /* Hopping from header to header waits for memory each time. Records are of like sizes, so what will
  * be looked at eight records later can be fetched meanwhile: a third less time for 200 MB. */
 static void fetch_ahead(const uint8_t *record, uint64_t size) {
-    __builtin_prefetch((const void *)((uintptr_t)record + 8 * size));
+    __builtin_prefetch((const void *)((uintptr_t)record + AHEAD * size));
 }
 
 /* Upper bounds for the columns. Ends at `until`, or behind the record that lies across it; before that
- * at the first record that is not whole, or that is none for the walker: one of perf's own types (64 and up) whose bit is set in `stops`. It may have a payload behind
- * it, hold records inside, or change how those after it read. */
+ * at the first record that is not whole, or that is none for the walker: one of perf's own types (64 and
+ * up) whose bit is set in `stops`. It may have a payload behind it, hold records inside, or change how
+ * those after it read. */
 void xh_count(const uint8_t *buf, uint64_t len, uint64_t until, uint64_t stops, xh_counts *out) {
     memset(out, 0, sizeof *out);
     uint64_t at = 0;
@@ -120,6 +133,7 @@ void xh_count(const uint8_t *buf, uint64_t len, uint64_t until, uint64_t stops, 
                 stops >> (type - RECORD_USER_TYPE_START) & 1)
                 break;
             out->others++;
+            out->bytes += size;
         }
         at += size;
     }
@@ -168,9 +182,17 @@ static uint64_t read_size(const uint8_t *p, const uint8_t *end, uint64_t format)
         if ((uint64_t)(n) > (uint64_t)(end - p)) return 0;    \
     } while (0)
 
-int xh_walk_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, const xh_layout *l,
-                       uint16_t event, xh_stacks *stacks, xh_columns *c, xh_counts *n) {
-    uint64_t t = l->sample_type, i = n->samples;
+/* A sample whose stack has no number yet. */
+typedef struct {
+    uint64_t row, depth, hash[2];
+    const uint8_t *words;
+    uint64_t lone[2]; /* a stack made of the sample's address alone */
+} unnumbered;
+
+/* Row i of the columns, but for the number of its stack. 0: the record does not add up. */
+static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, const xh_layout *l,
+                       uint16_t event, xh_columns *c, uint64_t i, unnumbered *found) {
+    uint64_t t = l->sample_type;
     c->ip[i] = c->time[i] = c->period[i] = c->cgroup[i] = 0;
     c->pid[i] = c->tid[i] = -1;
     c->cpu[i] = UINT32_MAX;
@@ -192,16 +214,18 @@ int xh_walk_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, const xh
     if (t & SAMPLE_PERIOD) { NEED(8); c->period[i] = load64(p); p += 8; }
     if (t & SAMPLE_READ) SKIP(read_size(p, end, l->read_format));
 
-    uint64_t lone[2] = {(misc & 7) == 2 ? CONTEXT_USER : CONTEXT_KERNEL, c->ip[i]};
-    const uint8_t *words = (const uint8_t *)lone;
-    uint64_t depth = 2;
+    found->row = i;
+    found->lone[0] = (misc & 7) == 2 ? CONTEXT_USER : CONTEXT_KERNEL;
+    found->lone[1] = c->ip[i];
+    found->words = (const uint8_t *)found->lone;
+    found->depth = 2;
     if (t & SAMPLE_CALLCHAIN) {
         NEED(8);
         uint64_t nr = load64(p);
         if (nr > (uint64_t)(end - p) / 8 - 1) return 0;
         if (nr > 0) {
-            words = p + 8;
-            depth = nr;
+            found->words = p + 8;
+            found->depth = nr;
         }
         p += 8 + nr * 8;
     }
@@ -233,14 +257,25 @@ int xh_walk_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, const xh
     if (t & SAMPLE_PHYS_ADDR) SKIP(8);
     if (t & SAMPLE_CGROUP) { NEED(8); c->cgroup[i] = load64(p); p += 8; }
 
+    hash_words(found->words, found->depth, found->hash);
+    return 1;
+}
+
+/* There must be room among the stacks. */
+static void number_stack(const unnumbered *found, xh_stacks *stacks, xh_columns *c, xh_counts *n) {
     int is_new = 0;
-    c->stack[i] = xh_stack_id(stacks, words, depth, &is_new);
-    if (c->stack[i] == UINT32_MAX) return 0;
-    if (is_new) {
-        memcpy(c->words + n->words, words, depth * 8);
-        c->word_count[n->new_stacks++] = (uint32_t)depth;
-        n->words += depth;
-    }
+    c->stack[found->row] = stack_id(stacks, found->hash, &is_new);
+    if (!is_new) return;
+    memcpy(c->words + n->words, found->words, found->depth * 8);
+    c->word_count[n->new_stacks++] = (uint32_t)found->depth;
+    n->words += found->depth;
+}
+
+int xh_walk_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, const xh_layout *l,
+                   uint16_t event, xh_stacks *stacks, xh_columns *c, xh_counts *n) {
+    unnumbered found;
+    if (!read_sample(p, end, misc, l, event, c, n->samples, &found) || !have_room(stacks, 1)) return 0;
+    number_stack(&found, stacks, c, n);
     n->samples++;
     return 1;
 }
@@ -270,12 +305,13 @@ uint64_t xh_mapped_file_hash(const uint8_t *record, uint16_t size) {
     return h | 1;
 }
 
-/* Walk whole records into the columns. ids (sorted) tell which event a sample is of, if there are several.
+/* Walk whole records into the columns, behind what `n` says is in them. ids (sorted) tell which event a sample is of, if there are several.
  * Without `stacks` samples are passed over: another process takes them, this one goes on to its own. */
 void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const uint64_t *ids,
              const uint16_t *id_layout, uint64_t n_ids, xh_stacks *stacks, xh_columns *c, xh_counts *n) {
-    memset(n, 0, sizeof *n);
-    uint64_t at = 0;
+    /* Looking a stack up waits for memory as well: its slot is fetched while the next samples are read. */
+    unnumbered waiting[AHEAD];
+    uint64_t at = 0, first = 0, last = 0;
     while (at + 8 <= len) {
         const uint8_t *record = buf + at;
         uint32_t type = load32(record);
@@ -289,11 +325,25 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
             uint64_t id_at = sample_id_at(l->sample_type);
             if (n_ids && id_at && size >= id_at + 8)
                 l = layout_of(load64(record + id_at), layouts, ids, id_layout, n_ids, &event);
-            if (!xh_walk_sample(record + 8, record + size, misc, l, event, stacks, c, n)) n->bad++;
+            if (last - first == AHEAD) number_stack(waiting + first++ % AHEAD, stacks, c, n);
+            unnumbered *found = waiting + last % AHEAD;
+            if (read_sample(record + 8, record + size, misc, l, event, c, n->samples, found) &&
+                have_room(stacks, AHEAD)) {
+                __builtin_prefetch(stacks->slots + (found->hash[0] & stacks->mask), 1);
+                last++;
+                n->samples++;
+            } else {
+                n->bad++;
+            }
         } else {
             uint64_t i = n->others++;
             n->kinds |= 1ull << (type < 63 ? type : 63);
             c->offset[i] = at;
+            if (c->bytes) {
+                memcpy(c->bytes + n->bytes, record, size);
+                c->offset[i] = n->bytes;
+            }
+            n->bytes += size;
             c->type[i] = type;
             c->size[i] = size;
             c->other_misc[i] = misc;
@@ -312,7 +362,8 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
         }
         at += size;
     }
-    n->consumed = at;
+    while (first < last) number_stack(waiting + first++ % AHEAD, stacks, c, n);
+    n->consumed += at;
 }
 
 /* Rows of the samples that the idle loop itself did not make, and how many it made on each core.

@@ -76,11 +76,13 @@ typedef struct {
     int32_t *other_pid, *other_tid;
     uint32_t *other_cpu;
     uint64_t *file_hash;   /* MMAP2: identity of the mapped file; else 0 */
+    uint8_t *bytes;        /* a copy of them, in which the offsets are; NULL: they stay where they are */
 } xh_columns;
 
 typedef struct {
     uint64_t samples, others, words, new_stacks, bad, consumed;
     uint64_t kinds; /* which types the others have: bit n for type n, bit 63 for all from 63 on */
+    uint64_t bytes; /* of the others */
 } xh_counts;
 
 static inline uint64_t load64(const uint8_t *p) {

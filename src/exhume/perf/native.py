@@ -39,8 +39,10 @@ class Counts(ctypes.Structure):
 
     _fields_ = [
         (name, ctypes.c_uint64)
-        for name in ("samples", "others", "words", "new_stacks", "bad", "consumed", "kinds")
-    ]
+        for name in (
+            "samples", "others", "words", "new_stacks", "bad", "consumed", "kinds", "bytes",
+        )
+    ]  # fmt: skip
 
 
 Spec = tuple[tuple[str, str, type[np.generic]], ...]
@@ -68,6 +70,7 @@ COLUMNS: Spec = (
     ("other_tid", "others", np.int32),
     ("other_cpu", "others", np.uint32),
     ("file_hash", "others", np.uint64),
+    ("bytes", "bytes", np.uint8),
 )
 """In the order of xh_columns in native.h."""
 
@@ -230,42 +233,52 @@ class Walker:
         """Start a new dictionary: stack ids count from 0 again."""
         self._library.xh_stacks_reset(self._stacks)
 
-    def walk(
-        self, buffer: U8, bounds: Counts | None = None, *, with_samples: bool = True
-    ) -> Walked:
-        """`bounds`: what `count` found in it, where that was asked already."""
+    def walk(self, buffer: U8) -> Walked:
+        """All that is in it; records that are no samples stay there."""
         buffer = np.ascontiguousarray(buffer)
-        start = buffer.ctypes.data
-        if bounds is None:
-            bounds = count(buffer)
-        elif bounds.consumed != len(buffer):
-            raise ValueError("the bounds are of another buffer")
-        pointers = Columns()
-        arrays = dict(_NO_ROWS)
-        for size in ("samples", "others", "words") if with_samples else ("others",):
-            if rows := getattr(bounds, size):
-                arrays |= allocate(COLUMNS, size, rows, pointers)
-        counts = Counts()
+        columns = _Columns(count(buffer), ("samples", "others", "words"))
+        self.fill(columns, buffer)
+        return columns.walked(buffer)
+
+    def fill(self, columns: _Columns, buffer: U8, *, with_samples: bool = True) -> None:
+        """There must be room for what is in the buffer."""
         self._library.xh_walk(
-            start, len(buffer), ctypes.addressof(self._layouts),
+            buffer.ctypes.data, len(buffer), ctypes.addressof(self._layouts),
             self._ids.ctypes.data, self._id_layout.ctypes.data, len(self._ids),
-            self._stacks if with_samples else None, ctypes.addressof(pointers),
-            ctypes.addressof(counts),
+            self._stacks if with_samples else None, ctypes.addressof(columns.pointers),
+            ctypes.addressof(columns.counts),
         )  # fmt: skip
-        n = counts.samples
+
+
+class _Columns:
+    """Room for what walks find, and how much of it is taken."""
+
+    def __init__(self, room: Counts, sizes: Sequence[str]) -> None:
+        self.room = room
+        self.counts = Counts()
+        self.pointers = Columns()
+        self._arrays = dict(_NO_ROWS)
+        for size in sizes:
+            if rows := getattr(room, size):
+                self._arrays |= allocate(COLUMNS, size, rows, self.pointers)
+
+    def walked(self, buffer: U8) -> Walked:
+        """`buffer`: where the records that are no samples are."""
+        arrays, counts = self._arrays, self.counts
+        n, others = counts.samples, counts.others
         return Walked(
             samples=SampleColumns(*(arrays[name][:n] for name in SampleColumns.__struct_fields__)),
             records=RecordColumns(
                 buffer=buffer,
-                offset=arrays["offset"],
-                type=arrays["type"],
-                size=arrays["size"],
-                misc=arrays["other_misc"],
-                time=arrays["other_time"],
-                pid=arrays["other_pid"],
-                tid=arrays["other_tid"],
-                cpu=arrays["other_cpu"],
-                file_hash=arrays["file_hash"],
+                offset=arrays["offset"][:others],
+                type=arrays["type"][:others],
+                size=arrays["size"][:others],
+                misc=arrays["other_misc"][:others],
+                time=arrays["other_time"][:others],
+                pid=arrays["other_pid"][:others],
+                tid=arrays["other_tid"][:others],
+                cpu=arrays["other_cpu"][:others],
+                file_hash=arrays["file_hash"][:others],
                 kinds=int(counts.kinds),
             ),
             words=arrays["words"][: counts.words],
@@ -273,6 +286,47 @@ class Walker:
             bad=int(counts.bad),
             consumed=int(counts.consumed),
         )
+
+    @property
+    def bytes(self) -> U8:
+        """The records that are no samples, where they were copied."""
+        found: U8 = self._arrays["bytes"][: self.counts.bytes]
+        return found
+
+
+class Gathering:
+    """One walk over several buffers, each while it is in the processor's cache.
+
+    With all read first and walked then, a fifth of an import went for waiting for memory.
+    """
+
+    def __init__(self, walker: Walker, first: Counts, buffers: int) -> None:
+        """Of so many buffers at most; there is room for as many as the first one."""
+        walker.forget_stacks()
+        self._walker = walker
+        self._left = buffers
+        room = Counts()
+        for size, least in _LEAST_ROOM.items():
+            setattr(room, size, max(least, buffers * getattr(first, size)))
+        self._columns = _Columns(room, tuple(_LEAST_ROOM))
+
+    def has_room(self, bounds: Counts) -> bool:
+        room, taken = self._columns.room, self._columns.counts
+        return self._left > 0 and all(
+            getattr(taken, size) + getattr(bounds, size) <= getattr(room, size)
+            for size in _LEAST_ROOM
+        )
+
+    def add(self, buffer: U8, *, with_samples: bool = True) -> None:
+        """Whole records, for which there is room."""
+        self._left -= 1
+        self._walker.fill(self._columns, buffer, with_samples=with_samples)
+
+    def walked(self) -> Walked:
+        return self._columns.walked(self._columns.bytes)
+
+
+_LEAST_ROOM = {"samples": 0, "others": 256, "words": 0, "bytes": 1 << 15}
 
 
 def count(buffer: U8, stops: Iterable[int] = (), until: int | None = None) -> Counts:
