@@ -57,3 +57,30 @@ def test_a_process_that_is_killed_costs_its_own_task_only() -> None:
     assert found[3] == Failed("the process that read it was killed (out of memory?)")
     assert again == {9: 18}
     assert done[-1] >= 60
+
+
+def where(task: int) -> tuple[int, int]:
+    if task == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if task == 4:
+        raise ExhumeError("it is broken", todo="mend it")
+    return task, os.getpid()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_what_follows_from_one_input_is_done_by_several_processes() -> None:
+    with Pool(3, 1) as pool:
+        found = dict(pool.run(where, [1, 2, 5, 6], ignore))
+        broken = dict(pool.run(where, [1, 4, 2], ignore))
+        killed = dict(pool.run(where, [3, 1, 2, 6], ignore))
+    assert list(found) == [1, 2, 5, 6]
+    places = [pid for result in found.values() if not isinstance(result, Failed) for pid in result]
+    assert len(set(places[1::2][:3])) == 3
+    assert places[-1] == os.getpid()  # nothing else was left to do
+    assert broken[4] == Failed("it is broken\n  mend it")
+    assert broken[2] == (2, os.getpid())
+    for task in (3, 1, 2):
+        failed = killed[task]
+        assert isinstance(failed, Failed)
+        assert "was killed (out of memory?)" in failed.why
+    assert killed[6] == (6, os.getpid())

@@ -15,15 +15,13 @@ from exhume.ingest.context import Context
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.streams import Progress, Source, no_progress
-from exhume.ingest.together import together
+from exhume.ingest.together import MOST_AT_ONCE, together
 from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.perf.datafile import PerfData, Share
 
 SHARE_BYTES = 16 << 20
 """A share is at least as large: for less it does not pay to start a process."""
-MOST_SHARES = 4
-"""Each passes over what the others take, an eighth of the work, and has memory of its own."""
 _HOUR_NS = 3600 * 1_000_000_000
 
 
@@ -45,7 +43,7 @@ class PerfAssembler:
         self._data = PerfData(self._open, str(source.path))
         if not source.compression:
             size = min(self._data.data_bytes or 0, source.path.stat().st_size)
-            self._of = max(1, min(context.jobs, MOST_SHARES, size // SHARE_BYTES))
+            self._of = max(1, min(context.jobs, MOST_AT_ONCE, size // SHARE_BYTES))
         self._watched = _Watched(context.progress, self._of)
         self._shares = [
             PerfShare(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from exhume.errors import ExhumeError
 from exhume.ingest import work
+from exhume.ingest.together import MOST_AT_ONCE, together
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -27,13 +30,15 @@ class Failed(Struct, frozen=True):
 
 
 class Pool:
-    """As a context manager. With one job, or one task to do, all is done in this process.
+    """As a context manager. With one job, or one input to read, there are no others.
 
-    What starts others is loaded only where there are any: it takes as long as 50,000 samples.
+    What starts them is loaded only where there are any: it takes as long as 50,000 samples. Several
+    tasks that follow from one input are done by forks of this process.
     """
 
     def __init__(self, jobs: int, tasks: int) -> None:
         self._jobs = max(1, min(jobs, tasks))
+        self._forks = max(1, min(jobs, MOST_AT_ONCE))
         self._executor: ProcessPoolExecutor | None = None
         self._careful = False
         self._read_bytes = 0
@@ -66,10 +71,10 @@ class Pool:
                 self._read_bytes += count
                 tell(self._read_bytes)
 
-            for task in tasks:
+            for begin in range(0, len(tasks), self._forks):
+                some = tasks[begin : begin + self._forks]
                 with work.noting(note):
-                    found = _tried(lambda task=task: function(task))  # type: ignore[misc]
-                yield task, found
+                    yield from _all_tried(function, some)
             return
         from concurrent.futures import FIRST_COMPLETED, wait
         from concurrent.futures.process import BrokenProcessPool
@@ -105,6 +110,18 @@ class Pool:
                 (self._done, self._stop),
             )
         return self._executor
+
+
+def _all_tried(
+    function: Callable[[Task], Result], tasks: Sequence[Task]
+) -> list[tuple[Task, Result | Failed]]:
+    def one(number: int) -> tuple[int, Result | Failed]:
+        return number, _tried(partial(function, tasks[number]))
+
+    found = _tried(lambda: together([partial(one, number) for number in range(len(tasks))]))
+    if isinstance(found, Failed):  # whose process was killed is all the same: none is whole
+        return [(task, found) for task in tasks]
+    return [(tasks[number], result) for number, result in sorted(found, key=itemgetter(0))]
 
 
 def _tried(function: Callable[[], Result]) -> Result | Failed:

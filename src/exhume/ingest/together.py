@@ -15,6 +15,9 @@ from msgspec import Struct
 from exhume.errors import ExhumeError
 from exhume.processes import fork
 
+MOST_AT_ONCE = 4
+"""Of processes that share one input: each has memory of its own."""
+
 Result = TypeVar("Result")
 
 
