@@ -2,17 +2,19 @@
 
     python -m bench.ingest [--samples N] [--keep DIR]
 
-Records a load until there are enough samples. CPU seconds are compared; ratios of wall time and the
-memory of the largest process stand beside them. Both sides name the same symbols, from the same
-files; perf script writes its text to a file, as whoever goes on with it does.
+Records a load until there are enough samples. What is compared is how long one waits; CPU seconds
+and the memory of the largest process stand beside it. exhume reads a large file with all cores,
+perf script with one; how exhume does with one is a row of its own. Both sides name the same
+symbols, from the same files. perf script writes its text to a file, as whoever goes on with it
+does, and to nowhere, which is quicker.
 
 Two things decide the ratio, so both are shown. Starting and reading symbols takes the same whatever
-the capture: a second row has the records five times over, each time later. And perf script takes
-its time by the frame, we by the sample and the distinct stack: one load is a program with frame
-pointers, as Go's are always and many distributions' are again, of which nearly every sample has a
-stack of its own; the other is Python without them, whose stacks end after a few frames, with all
-else that goes on here. Best of three for both sides, of one for perf script on the long ones.
-Nothing passes or fails here.
+the capture: another row has the records five times over, each time later. And perf script takes its
+time by the frame, we by the sample and the distinct stack. Two loads are a program with frame
+pointers, as Go's are always and many distributions' are again, with stacks of 35 and of 13 frames,
+of which nearly every sample has one of its own; the third is Python without them, whose stacks end
+after a few frames, with all else that goes on here. Best of three for both sides, of one for perf
+script on the long ones. Nothing passes or fails here.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ while time.time() < end:
     for name in os.listdir("/proc/self"): os.path.exists("/proc/self/" + name)
     if time.time() % 1 < 0.02: subprocess.run(["true"])
 """
-# A program with frame pointers: calls 10 to 40 deep, by one of 64 ways each, and the kernel.
+# A program with frame pointers: calls by one of 64 ways each, and the kernel. It is told how deep
+# at least, how many depths there are, and for how many seconds.
 DEEP_LOAD = """
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -73,9 +76,10 @@ __attribute__((noinline)) static void turn(int depth, unsigned way) {
     sink++;
 }
 int main(int count, char **words) {
-    time_t end = time(NULL) + atoi(words[1]);
-    for (unsigned way = 0; time(NULL) < end; way++) turn(5 + way % 16, way / 16 % 64);
-    return count < 2;
+    time_t end = time(NULL) + atoi(words[3]);
+    int least = atoi(words[1]), more = atoi(words[2]);
+    for (unsigned way = 0; time(NULL) < end; way++) turn(least + way % more, way / more % 64);
+    return count < 4;
 }
 """
 
@@ -124,7 +128,7 @@ def best_of(rounds: int, function: Callable[[], object]) -> float:
     return min(found)
 
 
-def deep_load(folder: Path) -> list[str] | None:
+def deep_load(folder: Path) -> Path | None:
     """The program with frame pointers; None where there is no compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
@@ -133,7 +137,7 @@ def deep_load(folder: Path) -> list[str] | None:
     source.write_text(DEEP_LOAD)
     flags = ["-O1", "-g0", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"]
     subprocess.run([compiler, *flags, str(source), "-o", str(program)], check=True)
-    return [str(program)]
+    return program
 
 
 def record(folder: Path, load: Sequence[str], samples: int, *, alone: bool) -> Path:
@@ -187,13 +191,13 @@ def parse(path: Path) -> int:
     return count
 
 
-def import_(folder: Path, *files: Path, jobs: int = 1) -> Cost:
+def import_(folder: Path, *files: Path, jobs: int | None = None) -> Cost:
     into = folder / "out"
     shutil.rmtree(into, ignore_errors=True)
+    limit = () if jobs is None else ("--jobs", str(jobs))
     return of_process(
-        [sys.executable, "-m", "exhume", "import", *map(str, files), "--into", str(into),
-         "--jobs", str(jobs)]
-    )  # fmt: skip
+        [sys.executable, "-m", "exhume", "import", *map(str, files), "--into", str(into), *limit]
+    )
 
 
 def best(rounds: int, run: Callable[[], Cost]) -> Cost:
@@ -214,20 +218,23 @@ def show(
     against: Cost | float | None,
     target: str,
 ) -> None:
-    """CPU seconds, and what is to be compared with: both as `Cost`, or both without wall time."""
-    cpu, other = _cpu(cost), _cpu(against) if against is not None else 0.0
-    line = f"{what:34} {samples / cpu / 1e3:8,.0f} k/s {size / cpu / 1e6:7,.0f} MB/s"
-    line += f" {other / cpu:6.1f} ×" if other else f"{'':9}"
-    if isinstance(cost, Cost):
-        line += f"  CPU {cpu:5.2f} s, wall {cost.wall_seconds:5.2f} s"
-        if isinstance(against, Cost):
-            line += f" ({against.wall_seconds / cost.wall_seconds:.1f} ×)"
-        line += f", {cost.peak_mib:4.0f} MiB"
-    print(f"{line}  {target}", flush=True)
+    """How often as quick: by the clock, with the ratio of CPU seconds in brackets. Where `cost` is
+    CPU seconds alone, by those."""
+    if isinstance(cost, float):
+        other = against.cpu_seconds if isinstance(against, Cost) else against
+        print(f"{_line(what, samples, size, cost, other)}  {target}", flush=True)
+        return
+    wall = against.wall_seconds if isinstance(against, Cost) else against
+    line = _line(what, samples, size, cost.wall_seconds, wall)
+    line += f"  CPU {cost.cpu_seconds:5.2f} s"
+    if isinstance(against, Cost):
+        line += f" ({against.cpu_seconds / cost.cpu_seconds:.1f} ×)"
+    print(f"{line}, {cost.peak_mib:4.0f} MiB  {target}", flush=True)
 
 
-def _cpu(cost: Cost | float) -> float:
-    return cost.cpu_seconds if isinstance(cost, Cost) else cost
+def _line(what: str, samples: int, size: int, seconds: float, other: float | None) -> str:
+    line = f"{what:34} {samples / seconds / 1e3:8,.0f} k/s {size / seconds / 1e6:7,.0f} MB/s"
+    return f"{line} {seconds:6.2f} s" + (f" {other / seconds:6.1f} ×" if other else f"{'':9}")
 
 
 def main() -> None:
@@ -239,9 +246,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        if (load := deep_load(folder)) is not None:
-            print("\nWith frame pointers")
-            recorded = record(folder, load, args.samples, alone=True)
+        program = deep_load(folder)
+        for title, depth in (("deep", ("5", "16")), ("not so deep", ("1", "3"))):
+            if program is None:
+                break
+            print(f"\nWith frame pointers, {title}")
+            recorded = record(folder, [str(program), *depth], args.samples, alone=True)
             compare_text(folder, compare(folder, recorded).plain_cpu_seconds)
         print("\nWithout frame pointers")
         recorded = record(folder, [sys.executable, "-c", LOAD], args.samples, alone=False)
@@ -264,33 +274,33 @@ def compare(folder: Path, data: Path) -> Others:
         f"perf.data: {samples:,} samples, {size / 1e6:,.0f} MB, {size / samples:.0f} B and "
         f"{frames(data):.0f} frames each"
     )
-    print("CPU seconds compared, × against perf script; wall time in brackets")
+    print("seconds one waits, × against perf script; CPU seconds in brackets")
 
     def script_of(path: Path, out: Path | None = None) -> Cost:
         return of_process(["perf", "script", "-f", "-i", str(path)], out)
 
     script = best(ROUNDS, lambda: script_of(data, text))
-    show("perf script", samples, size, script, None, "")
-    show("decode", samples, size, best_of(3, lambda: decode(data)), script, "≥ 2,000 k/s")
+    show("perf script, to a file", samples, size, script, None, "")
+    nowhere = best(ROUNDS, lambda: script_of(data))
+    show("perf script, to nowhere", samples, size, nowhere, None, "")
+    show("decode (CPU)", samples, size, best_of(3, lambda: decode(data)), script, "≥ 2,000 k/s")
     ours = best(ROUNDS, lambda: import_(folder, data))
     show("exhume import", samples, size, ours, script, "≥ 10 ×, ≤ 500 MiB")
+    show("  against perf script to nowhere", samples, size, ours, nowhere, "")
+    alone = best(ROUNDS, lambda: import_(folder, data, jobs=1))
+    show("  with one process", samples, size, alone, script, "")
     # What others do to come as far: perf's text, and a script that sums up its stacks.
     plain = best_of(1, lambda: _plain_script.read(text))
-    collapsed = script.cpu_seconds + plain
-    route = "perf script and a plain parser"
-    show(
-        route,
-        samples,
-        size,
-        collapsed,
-        None,
-        f"exhume import: {collapsed / ours.cpu_seconds:.1f} ×",
-    )
+    collapsed = script.wall_seconds + plain
+    told = f"exhume import: {collapsed / ours.wall_seconds:.1f} ×"
+    print(f"{_line('perf script and a plain parser', samples, size, collapsed, None)}  {told}")
     long = folder / "long.data"
     repeated(data, long, 5)
-    many, long_script = decode(long), script_of(long)
+    many, size = decode(long), long.stat().st_size
+    long_script = script_of(long)  # to nowhere: the text would be gigabytes
+    show("perf script, five times as long", many, size, long_script, None, "")
     ours = best(ROUNDS, lambda: import_(folder, long))
-    show("exhume import, five times as long", many, long.stat().st_size, ours, long_script, "")
+    show("exhume import, five times as long", many, size, ours, long_script, "")
     long.unlink()
     return Others(script.wall_seconds / samples, plain)
 

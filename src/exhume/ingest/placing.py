@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from exhume.ingest.clocks import Anchor, name_host, settle
 from exhume.ingest.manifest import Finished, Manifest
+from exhume.ingest.merge import SEGMENT_NS
 from exhume.ingest.piece import Claim, ClockKind, Hints
 from exhume.ingest.recognise import FORMATS
 from exhume.ingest.report import InputReport, RecordingReport
@@ -183,8 +184,10 @@ class Placing:
                     one.task.folder, piece.number, named, claim.offset_ns, one.with_samples,
                     piece.clock == ClockKind.KERNEL_LOG,
                 )  # fmt: skip
+                first, last = (at + claim.offset_ns for at in piece.span_ns)
                 for start in buckets(piece.slots, claim.offset_ns):
-                    parts.setdefault((one.node, start), []).append(part)
+                    if start <= last and first < start + SEGMENT_NS:
+                        parts.setdefault((one.node, start), []).append(part)
                 self._note_window(one.node, piece.span_ns, claim.offset_ns)
                 self._fields.setdefault(one.node, set()).update(piece.fields)
             hints[one.node] = known

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from exhume.errors import ExhumeError
 from exhume.processes import fork
+from exhume.store.allocator import give_back
 
 MOST_AT_ONCE = 4
 """Of processes that share one input: each has memory of its own."""
@@ -28,6 +29,8 @@ def together(works: Sequence[Callable[[], Result]]) -> list[Result]:
     """
     helpers: list[_Helper[Result]] = []
     here = [*works[-1:]]
+    if len(works) > 1:
+        give_back()  # what is free need not be copied when either writes to it
     try:
         for work in works[:-1]:
             try:
