@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import zstandard
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -61,7 +62,9 @@ def save(folder: Path, number: int, piece: Piece) -> None:
             "threads.pid": threads.pid, "threads.tid": threads.tid,
             "threads.parent_pid": threads.parent_pid, "sketch": sampled.sketch,
         }  # fmt: skip
-        values["frames"] = [[frame.name, frame.module, int(frame.kind)] for frame in tree.frames]
+        values["frames"] = [frame.name for frame in tree.frames]
+        values["modules"] = [frame.module for frame in tree.frames]
+        arrays["kinds"] = np.array([frame.kind for frame in tree.frames], np.uint8)
         values["comms"], values["cgroups"] = threads.comm, threads.cgroup
         values["intervals"] = [to_builtins(interval) for interval in sampled.intervals]
         values["rows"] = _save_rows(folder, number, sampled.rows)
@@ -137,7 +140,8 @@ def _facts(values: dict[str, Any]) -> Facts:
 
 def _sampled(folder: Path, columns: Columns) -> Sampled:
     arrays, values = columns.arrays, columns.values
-    frames = tuple(Frame(n, m, _KINDS[k]) for n, m, k in values["frames"])
+    kinds = [_KINDS[kind] for kind in arrays["kinds"].tolist()]
+    frames = tuple(map(Frame, values["frames"], values["modules"], kinds))
     return Sampled(
         rows=_load_rows(folder, values["rows"], arrays.get("renumbered")),
         tree=StackTree(arrays["tree.parent"], arrays["tree.frame"], arrays["tree.mode"], frames),

@@ -147,8 +147,11 @@ class StackNamer:
         return self._frames.take(numbers)
 
     def _modes(self, frame: U32, is_kernel: Bool) -> I8:
-        new = [kernel_mode(one) for one in self._symbols.frames.frames[len(self._said) :]]
-        said = np.array([-1 if mode is None else int(mode) for mode in new], np.int8)
+        new = self._symbols.frames.frames[len(self._said) :]
+        said = np.full(len(new), -1, np.int8)
+        for number, one in enumerate(new):
+            if one.kind is FrameKind.KERNEL and (mode := kernel_mode(one)) is not None:
+                said[number] = mode
         self._said = np.concatenate([self._said, said])
         return np.where(is_kernel, self._said.take(frame), np.int8(-1))
 

@@ -31,14 +31,17 @@ class FrameTable:
         self._numbers: dict[Frame, int] = {self.frames[0]: 0}
 
     def number(self, frame: Frame) -> int:
-        found = self._numbers.get(frame)
-        if found is None:
-            found = self._numbers[frame] = len(self.frames)
-            self.frames.append(frame)
-        return found
+        return int(self.numbers([frame])[0])
 
     def numbers(self, frames: Iterable[Frame]) -> I64:
-        return np.array([self.number(frame) for frame in frames], np.int64)
+        # Programs without symbols make tens of thousands of them: one look-up each, no calls.
+        known, every, found = self._numbers, self.frames, []
+        for frame in frames:
+            number = known.setdefault(frame, len(every))
+            if number == len(every):
+                every.append(frame)
+            found.append(number)
+        return np.array(found, np.int64)
 
 
 class Symbolizer:

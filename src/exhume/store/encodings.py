@@ -71,7 +71,7 @@ def _library() -> ctypes.CDLL:
 def encode(column: ColumnType, values: Column) -> Chunk:
     if column.type == "string":
         if column.encoding == "text":
-            return _lengths_and_text(_legible(values))
+            return _lengths_and_text(values)
         return _dictionary_of_texts(values if isinstance(values, Texts) else Texts.of(list(values)))
     if isinstance(values, Texts):
         raise TypeError(f"column {column.name} is of numbers, not of text")
@@ -105,11 +105,6 @@ def physical_bytes(column: ColumnType) -> int:
     return 8 if np.dtype(column.type).itemsize == 8 else 4
 
 
-def _legible(values: Column) -> list[bytes]:
-    rows = [values.values[n] for n in values.number] if isinstance(values, Texts) else values
-    return [_utf8(text) for text in rows]
-
-
 def _utf8(text: str) -> bytes:
     try:
         return text.encode()
@@ -133,10 +128,16 @@ def _plain(texts: Sequence[bytes]) -> bytes:
     return b"".join(len(text).to_bytes(4, "little") + text for text in texts)
 
 
-def _lengths_and_text(texts: Sequence[bytes]) -> Chunk:
-    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    data = _delta(lengths, 32) + b"".join(texts)
-    return Chunk(len(texts), 0, b"", Encoding.DELTA_LENGTH_BYTE_ARRAY, data, None, 0)
+def _lengths_and_text(values: Column) -> Chunk:
+    rows = [values.values[n] for n in values.number] if isinstance(values, Texts) else values
+    joined = "".join(rows)
+    if joined.isascii():  # nearly always, and then a character is a byte
+        lengths, text = np.fromiter(map(len, rows), np.int64, len(rows)), joined.encode()
+    else:
+        texts = [_utf8(row) for row in rows]
+        lengths, text = np.fromiter(map(len, texts), np.int64, len(texts)), b"".join(texts)
+    data = _delta(lengths, 32) + text
+    return Chunk(len(rows), 0, b"", Encoding.DELTA_LENGTH_BYTE_ARRAY, data, None, 0)
 
 
 def _delta(values: Array, bits: int) -> bytes:

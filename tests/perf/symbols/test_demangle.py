@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exhume.perf.symbols.demangle import MAX_CHARS, demangle, demangle_all, shorten
+from exhume.perf.symbols.mangled import itanium
 from tests.perf.symbols.real_programs import CPP_SOURCE, compiled, run
 
 
@@ -223,3 +224,26 @@ def test_a_real_rust_programs_own_functions_are_readable(tmp_path: Path) -> None
     plain = demangle_all(line.split()[-1] for line in run("nm", program).splitlines())
     assert "demo::main" in plain
     assert "demo::spin::<usize>" in plain
+
+
+WORDS = ["3foo", "10abcdefghij", "1x", "03bar", "12_GLOBAL__N_1", "9y", "99", "0"]
+SIGNS = ["C1", "C2", "D0", "D1", "CI1", "E", "N", "K", "L", "I", "iE", "v", "B5cxx11", "St", "S_"]
+PIECES = st.sampled_from([*WORDS, *SIGNS, "Ut_", "cv", "Z", "_"])
+
+
+@given(st.sampled_from(["_Z", "_ZN", "_ZNK", "_ZL", "_ZNL"]), st.lists(PIECES, max_size=8))
+@settings(deadline=None, max_examples=500)
+@example("_ZN", ["1000abc", "E"])
+@example("_ZN", ["3foo", "D0", "E", "v"])
+@example("_Z", ["3foo", "3bar"])
+def test_what_needs_no_grammar_is_read_as_by_the_grammar(start: str, pieces: list[str]) -> None:
+    name = start + "".join(pieces)
+    if (text := itanium.plain(name)) is not None:
+        assert text == itanium.by_grammar(name)
+
+
+def test_words_alone_need_no_grammar() -> None:
+    names = [f"_ZN{len(a)}{a}{len(b)}{b}Ev" for a in ("foo", "tree_node") for b in ("run", "x")]
+    assert [itanium.plain(name) for name in names] == [
+        "foo::run", "foo::x", "tree_node::run", "tree_node::x",
+    ]  # fmt: skip

@@ -26,7 +26,7 @@ _ANGLES = re.compile(r"operator(?:<=>|<<=?|>>=?|->\*?|<=?|>=?)|->|[<>]")
 def demangle(name: str, *, kernel: bool = False) -> str:
     """Never raises and never returns more than MAX_CHARS. `kernel`: suffixes tell, they stay."""
     name = name[:_MAX_MANGLED_CHARS]
-    base = _CLONE.sub("", name) or name
+    base = (_CLONE.sub("", name) or name) if "." in name else name
     suffix = name[len(base) :] if kernel else ""
     if base.endswith("@plt"):
         base, suffix = base[:-4], "@plt"

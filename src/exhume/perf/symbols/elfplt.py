@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exhume.perf.symbols.build import LOCAL, Symbols, of_rows
+from exhume.perf.symbols.build import LOCAL, Symbols
 from exhume.perf.symbols.elfsymbols import (
     EM_AARCH64,
     EM_X86_64,
@@ -18,6 +18,7 @@ _MAX_ENTRIES = 20_000
 _MAX_STRINGS_BYTES = 16 << 20
 _RELA = [("offset", "u8"), ("info", "u8"), ("addend", "i8")]
 _ENTRY_BYTES = 16
+_SUFFIX = b"@plt"
 _HEAD_BYTES = {EM_X86_64: 16, EM_AARCH64: 32}
 
 
@@ -42,12 +43,21 @@ def read_plt(
     symbol = (rows["info"] >> 32).astype(np.int64)
     names = _names(image, sections[rela.link], sections, shape, symbol)
     base = min(stubs.address, 1 << 63) + head_bytes
-    found = [
-        (base + index * _ENTRY_BYTES, _ENTRY_BYTES, f"{name}@plt")
-        for index, name in enumerate(names)
-        if name
-    ]
-    return of_rows(found, LOCAL) if found else None
+    named = np.array([index for index, name in enumerate(names) if name], np.uint64)
+    if not len(named):
+        return None
+    ends = np.cumsum([len(name) + len(_SUFFIX) for name in names if name], dtype=np.int64)
+    start = np.uint64(base) + named * np.uint64(_ENTRY_BYTES)
+    size = np.full(len(named), _ENTRY_BYTES, np.uint64)
+    return Symbols(
+        start=start,
+        size=size,
+        limit=start + size,
+        rank=np.full(len(named), LOCAL, np.uint8),
+        name_start=np.concatenate([[0], ends[:-1]]),
+        name_end=ends,
+        blob=b"".join([name + _SUFFIX for name in names if name]),
+    )
 
 
 def _names(
@@ -56,7 +66,7 @@ def _names(
     sections: tuple[Section, ...],
     shape: str,
     symbol: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> list[str]:
+) -> list[bytes]:
     """Names of these rows of the dynamic symbol table; empty where there is none (IRELATIVE)."""
     dtype = symbol_dtype(shape)
     highest = min(int(symbol.max(initial=0)) + 1, table.size_bytes // dtype.itemsize, 1 << 20)
@@ -68,7 +78,4 @@ def _names(
     start = np.full(len(symbol), len(blob), np.int64)
     start[known] = np.minimum(rows["name"][symbol[known]].astype(np.int64), len(blob))
     ends = np.minimum(name_ends(blob, start), start + 1024)
-    return [
-        blob[begin:end].decode("utf-8", "replace")
-        for begin, end in zip(start.tolist(), ends.tolist(), strict=True)
-    ]
+    return [blob[begin:end] for begin, end in zip(start.tolist(), ends.tolist(), strict=True)]

@@ -6,6 +6,8 @@ itself with each substitution stays as cheap as it is long.
 
 from __future__ import annotations
 
+import re
+
 from exhume.perf.symbols.mangled.itanium_expressions import Expressions
 from exhume.perf.symbols.mangled.itanium_words import (
     OPERATORS,
@@ -26,6 +28,13 @@ _SPECIAL_TYPE = {
     "TI": "typeinfo for ",
     "TS": "typeinfo name for ",
 }
+_MAX_PLAIN_CHARS = 500
+"""Whatever is cut is longer."""
+_NESTED = re.compile(r"_ZNK?(?=[1-9])")
+_LENGTH = re.compile(r"[1-9][0-9]*")
+_NESTED_END = re.compile(r"(?:([CD])[012345])?E")
+_GOES_ON = ("I", "B")
+"""Template arguments, a tag."""
 _CLONES = {"GTt": "transaction clone for ", "GTn": "non-transaction clone for "}
 
 
@@ -33,10 +42,38 @@ def demangle(name: str) -> str | None:
     """None where it is no C++ name, or one with a part of the grammar that is not read here."""
     if not name.startswith("_Z"):
         return None
+    return plain(name) or by_grammar(name)
+
+
+def by_grammar(name: str) -> str | None:
     try:
         return _Names(name, 2).encoding()
     except (UnmangledError, RecursionError):
         return None
+
+
+def plain(name: str) -> str | None:
+    """Most names are nothing but words, one inside the other, and maybe a constructor: no grammar.
+
+    None where there is more to it.
+    """
+    if len(name) > _MAX_PLAIN_CHARS or "_GLOBAL_" in name:
+        return None
+    found = _NESTED.match(name)
+    parts: list[str] = []
+    at = found.end() if found else 3 if name.startswith("L", 2) else 2
+    while (number := _LENGTH.match(name, at)) is not None and (found or not parts):
+        at = number.end() + int(number[0])
+        parts.append(name[number.end() : at])
+    if not parts or at > len(name):
+        return None
+    if not found:
+        return None if name.startswith(_GOES_ON, at) else parts[0]
+    if (end := _NESTED_END.match(name, at)) is None:
+        return None
+    if end[1]:
+        parts.append(parts[-1] if end[1] == "C" else f"~{parts[-1]}")
+    return "::".join(parts)
 
 
 class _Names(Expressions):
