@@ -27,6 +27,7 @@ from exhume.perf.symbols.mapped import OWN_ROOT, same_build_id
 from exhume.perf.symbols.table import SymbolTable
 
 MAX_KALLSYMS_BYTES = 128 << 20
+_STEP_BYTES = 1 << 20
 KERNEL = "[kernel.kallsyms]"
 # `[kernel.kallsyms]_text`: the symbol whose address the file offset of that mapping is.
 _REFERENCE = re.compile(r"\[kernel\.kallsyms\](\w+)")
@@ -114,10 +115,11 @@ def _read_copy(path: Path) -> _Kallsyms | None:
     """Kept: the pieces of a night are all of one kernel."""
     try:
         with Source.of(path).open() as stream:
-            text = stream.read(MAX_KALLSYMS_BYTES)
-            while part := stream.read(MAX_KALLSYMS_BYTES - len(text)):
-                text += part
-        return _parsed(text, str(path))
+            parts, left = [], MAX_KALLSYMS_BYTES
+            while part := stream.read(min(left, _STEP_BYTES)):
+                parts.append(part)
+                left -= len(part)
+        return _parsed(b"".join(parts), str(path))
     except (OSError, ParseError):
         return None
 

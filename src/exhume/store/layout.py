@@ -71,7 +71,7 @@ def wall_ns_of_name(name: str) -> int | None:
     if match is None:
         return None
     try:
-        start = datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        start = datetime.fromisoformat(match[1])  # strptime takes 8 ms, the first time
     except ValueError:
         return None
     return int(start.timestamp()) * 1_000_000_000
