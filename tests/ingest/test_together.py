@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -107,3 +109,20 @@ def test_what_we_did_wrong_ourselves_says_what_it_was() -> None:
 
     with pytest.raises(RuntimeError, match="KeyError: 'oops'"):
         together((fail, wait))
+
+
+def test_they_end_with_whoever_started_them() -> None:
+    code = (
+        "import os, time; from exhume.ingest.together import together\n"
+        "def work(): print(os.getpid(), flush=True); time.sleep(60)\n"
+        "together([work, work])"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pids = {int(parent.stdout.readline()) for _ in range(2)}
+        (child,) = pids - {parent.pid}
+        parent.kill()
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{child}").exists()
