@@ -114,7 +114,7 @@ def test_what_we_did_wrong_ourselves_says_what_it_was() -> None:
 def test_they_end_with_whoever_started_them() -> None:
     code = (
         "import os, time; from exhume.ingest.together import together\n"
-        "def work(): print(os.getpid(), flush=True); time.sleep(60)\n"
+        "def work(): os.write(1, b'%d\\n' % os.getpid()); time.sleep(60)\n"
         "together([work, work])"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:

@@ -103,8 +103,8 @@ class StackNamer:
         if not len(address):
             return frame
         file, offset = self._history.mapping(space, address)
-        hashes, which = np.unique(file, return_inverse=True)
-        found = [self._files.get(hash_) for hash_ in hashes.tolist()]
+        first, which = distinct_rows(file.view(np.int64))
+        found = [self._files.get(hash_) for hash_ in file[first].tolist()]
         codes = np.array(
             [UNKNOWN if code is None else self._code(code.key, code.path) for code in found],
             np.int64,

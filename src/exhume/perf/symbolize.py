@@ -9,6 +9,7 @@ import numpy as np
 
 from exhume.model.arrays import I64, U64
 from exhume.model.stack import Frame, FrameKind
+from exhume.perf.distinct import distinct_rows
 from exhume.perf.symbols import kallsyms
 from exhume.perf.symbols.demangle import demangle_all
 from exhume.perf.symbols.table import NOWHERE, SymbolTable
@@ -111,13 +112,14 @@ class Symbolizer:
     def _named(self, table: str, symbols: I64, name: Callable[[list[int]], I64]) -> I64:
         """Frames of symbols of a table; each is named once, however often it is asked for."""
         known = self._known.setdefault(table, {})
-        unique, inverse = np.unique(symbols, return_inverse=True)
-        fresh = [one for one in unique.tolist() if one not in known]
+        first, which = distinct_rows(symbols)
+        asked = symbols[first].tolist()
+        fresh = [one for one in asked if one not in known]
         known.update(zip(fresh, name(fresh).tolist(), strict=True))
-        return np.array([known[one] for one in unique.tolist()], np.int64)[inverse]
+        return np.array([known[one] for one in asked], np.int64)[which]
 
     def _nameless(self, module: str, addresses: U64) -> I64:
-        unique, inverse = np.unique(addresses, return_inverse=True)
+        unique, inverse = np.unique(addresses, return_inverse=True)  # in order they compress well
         numbers = self.frames.numbers(
             Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)
             for address in unique.tolist()
