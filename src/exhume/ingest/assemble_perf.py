@@ -62,7 +62,7 @@ class PerfAssembler:
         return self._source.open(self._context.progress if self._of == 1 else no_progress)
 
     def run(self) -> list[Piece]:
-        """One for each share; what is not of its samples only in the last, to which all is told."""
+        """One for each share. What is not of samples is in the last one only."""
         taken = together([share.take for share in self._shares])
         self._watched.tell()
         seen = Seen()

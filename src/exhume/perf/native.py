@@ -294,10 +294,13 @@ class _Columns:
         return found
 
 
+_LEAST_ROOM = {"samples": 0, "others": 256, "words": 0, "bytes": 1 << 15}
+
+
 class Gathering:
     """One walk over several buffers, each while it is in the processor's cache.
 
-    With all read first and walked then, a fifth of an import went for waiting for memory.
+    Records that are no samples are copied: a buffer may be used again as soon as it was added.
     """
 
     def __init__(self, walker: Walker, first: Counts, buffers: int) -> None:
@@ -324,9 +327,6 @@ class Gathering:
 
     def walked(self) -> Walked:
         return self._columns.walked(self._columns.bytes)
-
-
-_LEAST_ROOM = {"samples": 0, "others": 256, "words": 0, "bytes": 1 << 15}
 
 
 def count(buffer: U8, stops: Iterable[int] = (), until: int | None = None) -> Counts:
