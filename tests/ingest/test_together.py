@@ -26,9 +26,12 @@ def nothing_is_left() -> Iterator[None]:
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         return set(os.listdir("/proc/self/fd")), set(children)
 
-    before = held()
+    descriptors, children = held()
     yield
-    assert held() == before
+    after = held()
+    # What other tests left to the garbage collector may be closed meanwhile.
+    assert after[0] <= descriptors
+    assert after[1] <= children
 
 
 def wait(seconds: float = 0) -> None:

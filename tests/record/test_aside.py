@@ -29,8 +29,9 @@ def nothing_is_left() -> Iterator[None]:
     """No test may leave a descriptor, a child or a zombie behind."""
     before, family = descriptors(), children()
     yield
-    assert descriptors() == before
-    assert children() == family
+    # What other tests left to the garbage collector may be closed meanwhile.
+    assert descriptors() <= before
+    assert children() <= family
 
 
 def sleep_long() -> bytes:
