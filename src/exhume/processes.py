@@ -22,6 +22,12 @@ class Child(Struct, frozen=True):
     pipe: int
     """What the work returns comes out here; where it fails, why, and the status is 1."""
 
+    def stop(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.pipe)
+
 
 def fork(work: Callable[[], bytes], nice: int = 0) -> Child:
     """Have it done by a child, with everything as it is now. Raises OSError where none can be."""

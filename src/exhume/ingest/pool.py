@@ -74,7 +74,8 @@ class Pool:
             for begin in range(0, len(tasks), self._forks):
                 some = tasks[begin : begin + self._forks]
                 with work.noting(note):
-                    yield from _all_tried(function, some)
+                    found = _all_tried(function, some)
+                yield from found
             return
         from concurrent.futures import FIRST_COMPLETED, wait
         from concurrent.futures.process import BrokenProcessPool

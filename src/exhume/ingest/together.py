@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
-from typing import Generic, TypeVar
-
-from msgspec import Struct
+from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError
-from exhume.processes import fork
+from exhume.processes import Child, fork
 from exhume.store.allocator import give_back
 
 MOST_AT_ONCE = 4
@@ -27,62 +23,48 @@ def together(works: Sequence[Callable[[], Result]]) -> list[Result]:
 
     Results in no certain order. What one of them raises is raised here, and the others are stopped.
     """
-    helpers: list[_Helper[Result]] = []
+    children: list[Child] = []
     here = [*works[-1:]]
     if len(works) > 1:
         give_back()  # what is free need not be copied when either writes to it
     try:
         for work in works[:-1]:
             try:
-                helpers.append(_Helper.start(work))
+                children.append(fork(partial(_tried, work)))
             except OSError:
                 here.append(work)
         found = [work() for work in here]
-        while helpers:
-            found.append(helpers.pop().result())
+        while children:
+            result, error = _result(children.pop())
+            if error is not None:
+                raise error
+            found.append(result)
         return found
     finally:
-        for helper in helpers:
-            helper.stop()
+        for child in children:
+            child.stop()
 
 
-class _Helper(Struct, Generic[Result], frozen=True):
-    pid: int
-    pipe: int
-
-    @staticmethod
-    def start(work: Callable[[], Result]) -> _Helper[Result]:
-        child = fork(partial(_tried, work))
-        return _Helper(child.pid, child.pipe)
-
-    def result(self) -> Result:
-        chunks: list[bytes] = []
-        try:
-            while chunk := os.read(self.pipe, 1 << 20):
-                chunks.append(chunk)
-        except BaseException:
-            self.stop()
-            raise
-        os.close(self.pipe)
-        _, status = os.waitpid(self.pid, 0)
-        if os.WIFSIGNALED(status):
-            raise ExhumeError(
-                "a process that read a part of it was killed (out of memory?)",
-                todo="with --jobs 1 it takes less memory",
-            )
-        if status:
-            raise RuntimeError(b"".join(chunks).decode("utf-8", "replace"))
-        found: tuple[Result, None] | tuple[None, Exception] = pickle.loads(b"".join(chunks))
-        result, error = found
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]  # there is one where there is no error
-
-    def stop(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.pipe)
+def _result(child: Child) -> tuple[Any, Exception | None]:
+    """What `_tried` made of it."""
+    chunks: list[bytes] = []
+    try:
+        while chunk := os.read(child.pipe, 1 << 20):
+            chunks.append(chunk)
+    except BaseException:
+        child.stop()
+        raise
+    os.close(child.pipe)
+    _, status = os.waitpid(child.pid, 0)
+    if os.WIFSIGNALED(status):
+        raise ExhumeError(
+            "a process that read a part of it was killed (out of memory?)",
+            todo="with --jobs 1 it takes less memory",
+        )
+    if status:
+        raise RuntimeError(b"".join(chunks).decode("utf-8", "replace"))
+    found: tuple[Any, Exception | None] = pickle.loads(b"".join(chunks))
+    return found
 
 
 def _tried(work: Callable[[], object]) -> bytes:

@@ -22,6 +22,7 @@ from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece
 from exhume.ingest.recognise import BY_NAME
 from exhume.ingest.streams import Progress, Source
 from exhume.ingest.symbols import Places
+from exhume.ingest.together import MOST_AT_ONCE
 from exhume.ingest.tuning import tune
 from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
 from exhume.store.writer import write_segment
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Event as Flag
 
 _DRAFT = ".draft"
-_KEPT = 4
+_KEPT = MOST_AT_ONCE
 """So many pieces of an input are kept in memory until they are merged; of more none."""
 
 

@@ -236,11 +236,11 @@ class Walker:
     def walk(self, buffer: U8) -> Walked:
         """All that is in it; records that are no samples stay there."""
         buffer = np.ascontiguousarray(buffer)
-        columns = _Columns(count(buffer), ("samples", "others", "words"))
+        columns = _Room(count(buffer), ("samples", "others", "words"))
         self.fill(columns, buffer)
         return columns.walked(buffer)
 
-    def fill(self, columns: _Columns, buffer: U8, *, with_samples: bool = True) -> None:
+    def fill(self, columns: _Room, buffer: U8, *, with_samples: bool = True) -> None:
         """There must be room for what is in the buffer."""
         self._library.xh_walk(
             buffer.ctypes.data, len(buffer), ctypes.addressof(self._layouts),
@@ -250,7 +250,7 @@ class Walker:
         )  # fmt: skip
 
 
-class _Columns:
+class _Room:
     """Room for what walks find, and how much of it is taken."""
 
     def __init__(self, room: Counts, sizes: Sequence[str]) -> None:
@@ -311,7 +311,7 @@ class Gathering:
         room = Counts()
         for size, least in _LEAST_ROOM.items():
             setattr(room, size, max(least, buffers * getattr(first, size)))
-        self._columns = _Columns(room, tuple(_LEAST_ROOM))
+        self._columns = _Room(room, tuple(_LEAST_ROOM))
 
     def has_room(self, bounds: Counts) -> bool:
         room, taken = self._columns.room, self._columns.counts

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from exhume.processes import fork
+from exhume.processes import Child, fork
 
 NS = 1_000_000_000
 _abandoned: list[int] = []
@@ -76,6 +76,4 @@ class Aside(Struct):
         os.close(self._fd)
 
     def stop(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        self._end()
+        Child(self.pid, self._fd).stop()
