@@ -1,25 +1,18 @@
 from __future__ import annotations
 
-import random
-import shutil
 import struct
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import exhume.perf.native as native_module
 from exhume.model.arrays import U8, U64
 from exhume.perf.native import (
     STACK_SLOTS_LOG2,
-    Gathering,
     Walked,
     Walker,
-    count,
     ring_pending,
     ring_read,
 )
@@ -361,208 +354,6 @@ def test_flipped_bits_never_harm(shape: Shape, samples: list[Sample], data: st.D
         buffer[at // 8] ^= 1 << at % 8
     walk = Walker([shape.layout()]).walk(buffer)
     check_walk(walk, buffer)
-
-
-def gathered(shape: Shape, buffers: Sequence[U8], *, with_samples: bool = True) -> list[Walked]:
-    """As many walks as it takes; what is in the buffers is changed as soon as it was added."""
-    walker, found = Walker([shape.layout()]), []
-    held: Gathering | None = None
-    for buffer in buffers:
-        copy, bounds = buffer.copy(), count(buffer)
-        if held is not None and not held.has_room(bounds):
-            found.append(held.walked())
-            held = None
-        held = held or Gathering(walker, bounds, 3)
-        held.add(copy, with_samples=with_samples)
-        copy[:] = 0xFF
-    return [*found, held.walked()] if held else found
-
-
-@given(SHAPES, st.lists(st.lists(SAMPLES, max_size=12), min_size=1, max_size=8), st.booleans())
-@settings(deadline=None, max_examples=60)
-def test_buffers_walked_one_by_one_hold_what_they_hold_together(
-    shape: Shape, parts: list[list[Sample]], with_samples: bool
-) -> None:
-    others = [
-        enc.comm(shape, 1, 2, b"a name", Who(time=1)),
-        enc.mmap2(shape, Mapped(path=b"/usr/lib/libc.so.6", build_id=b"\7" * 20), Who(time=2)),
-        enc.lost(shape, 1, Who(cpu=1)),
-    ]
-    buffers = [enc.as_array(*(enc.sample(shape, s) for s in part), *others) for part in parts]
-    walks = gathered(shape, buffers, with_samples=with_samples)
-    assert len(walks) >= -(-len(parts) // 3)
-    samples = [sample for part in parts for sample in part if with_samples]
-    for walk in walks:
-        own, samples = samples[: len(walk.samples)], samples[len(walk.samples) :]
-        check_samples([shape] * len(own), [walk], own)
-    assert samples == []
-    assert sum(walk.consumed for walk in walks) == sum(map(len, buffers))
-    told = [
-        walk.records.buffer[at : at + size].tobytes()
-        for walk in walks
-        for at, size in zip(walk.records.offset.tolist(), walk.records.size.tolist(), strict=True)
-    ]
-    assert told == others * len(parts)
-    alone = Walker([shape.layout()]).walk(enc.as_array(*others)).records
-    for name in ("type", "misc", "time", "pid", "tid", "cpu", "file_hash"):
-        column = [one for walk in walks for one in getattr(walk.records, name).tolist()]
-        assert column == getattr(alone, name).tolist() * len(parts)
-
-
-def test_what_lies_across_the_end_is_counted_with_what_is_before_it() -> None:
-    records = [enc.sample(CHAINS, Sample(chain=(KERNEL, i))) for i in range(4)]
-    size = len(records[0])
-    buffer = enc.as_array(*records)
-    for until in range(1, len(buffer) + 20):
-        found = count(buffer, (), until)
-        assert found.consumed == min(-(-until // size) * size, len(buffer))
-        assert found.samples * size == found.consumed
-
-
-# The sources are included, so that their structs need not be told twice. Every buffer has exactly
-# the size that the callers give it: one byte more, read or written, and the sanitizer ends it.
-DRIVER = r"""
-#include "native.c"
-#include "joins.c"
-#include <stdio.h>
-#define ROOM(n) malloc((n) ? (n) : 1)
-int main(void) {
-    uint64_t length, walks = 0;
-    xh_stacks *stacks = xh_stacks_new(4);
-    xh_tree *tree = xh_tree_new(), *names = xh_tree_new();
-    xh_layout layouts[2];
-    uint64_t ids[3] = {1, 5, 1ull << 40};
-    uint16_t of_id[3] = {0, 1, 1};
-    while (fread(&length, 8, 1, stdin) == 1) {
-        if (fread(layouts, sizeof layouts, 1, stdin) != 1) return 2;
-        uint8_t *buf = ROOM(length);
-        if (length && fread(buf, length, 1, stdin) != 1) return 2;
-        xh_counts n, m;
-        xh_count(buf, length / 2, length, 0, &m);
-        xh_count(buf, length, length / 2, 0, &n);
-        if (n.consumed < m.consumed || n.consumed > length) return 12;
-        xh_count(buf, length, length, 0, &n);
-        uint64_t s = n.samples, o = n.others;
-        xh_columns c = {
-            ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(4 * s), ROOM(4 * s),
-            ROOM(4 * s), ROOM(4 * s), ROOM(2 * s), ROOM(2 * s), ROOM(8 * n.words), ROOM(4 * s),
-            ROOM(8 * o), ROOM(4 * o), ROOM(4 * o), ROOM(2 * o), ROOM(8 * o), ROOM(4 * o),
-            ROOM(4 * o), ROOM(4 * o), ROOM(8 * o), walks % 3 ? ROOM(n.bytes) : NULL,
-        };
-        memset(&m, 0, sizeof m);
-        xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, stacks, &c, &m);
-        if (m.consumed != n.consumed || m.consumed > length) return 3;
-        if (m.samples + m.bad != s || m.others != o || m.words > n.words) return 4;
-        xh_counts told = {0};
-        xh_columns others = c;
-        others.ip = NULL, others.words = NULL;
-        xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, NULL, &others, &told);
-        if (told.bytes != n.bytes || m.bytes != n.bytes) return 15;
-        if (told.samples || told.words || told.others != o) return 13;
-        if (told.consumed != n.consumed) return 14;
-        int64_t *start = ROOM(8 * m.new_stacks), *count = ROOM(8 * m.new_stacks);
-        int64_t *space = ROOM(8 * m.new_stacks), at = 0;
-        uint32_t *ends = ROOM(4 * m.new_stacks), *children = ROOM(4 * m.new_stacks);
-        for (uint64_t i = 0; i < m.new_stacks; i++) {
-            start[i] = at, count[i] = c.word_count[i], space[i] = (int64_t)(i % 3) - 1;
-            at += count[i];
-        }
-        uint64_t *words = ROOM(8 * at); /* exactly as many as there are */
-        memcpy(words, c.words, 8 * at);
-        if (!xh_tree_add(tree, words, start, count, space, m.new_stacks, ends)) return 5;
-        for (uint64_t i = 0; i < m.new_stacks; i++)
-            if (ends[i] >= xh_tree_count(tree)) return 6;
-        if (!xh_tree_children(names, ends, words, 0, children)) return 7;
-        for (uint64_t i = 0; i < m.new_stacks; i++) ends[i] %= xh_tree_count(names);
-        if (!xh_tree_children(names, ends, words, m.new_stacks, children)) return 7;
-        free(start), free(count), free(space), free(ends), free(children), free(words);
-        void **columns = (void **)&c;
-        for (size_t i = 0; i < sizeof c / sizeof *columns; i++) free(columns[i]);
-        free(buf);
-        if (++walks % 97 == 0) xh_stacks_reset(stacks);
-    }
-    uint32_t n = xh_tree_count(tree), top[1] = {0};
-    const xh_node *nodes = xh_tree_nodes(tree);
-    for (uint32_t i = 1; i < n; i++)
-        if (nodes[i].parent >= i || nodes[i].depth != nodes[nodes[i].parent].depth + 1) return 8;
-    uint32_t *place = ROOM(4 * n), *first = ROOM(4 * n), *node = ROOM(4 * n);
-    uint32_t *process = calloc(n, 4);
-    uint32_t places = xh_tree_places(tree, place, first);
-    if (places > n) return 9;
-    uint32_t *frame = ROOM(4 * places), *ends = ROOM(4 * n);
-    int8_t *mode = ROOM(places);
-    uint8_t *nameless = ROOM(places), *modes = ROOM(n);
-    for (uint32_t i = 0; i < places; i++)
-        frame[i] = i % 7, mode[i] = i % 5 - 1, nameless[i] = i % 3 == 0;
-    for (uint32_t i = 0; i < n; i++) node[i] = i;
-    xh_named named = {frame, mode, nameless};
-    if (!xh_tree_join(tree, place, &named, names, top, process, node, n, ends, modes)) return 10;
-    for (uint32_t i = 0; i < n; i++)
-        if (ends[i] >= xh_tree_count(names) || modes[i] > 3) return 11;
-    free(place), free(first), free(process), free(node), free(frame), free(ends);
-    free(mode), free(nameless), free(modes);
-    xh_tree_free(tree), xh_tree_free(names), xh_stacks_free(stacks);
-    printf("%llu\n", (unsigned long long)walks);
-    return 0;
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is needed to build the walker with sanitizers")
-    folder = tmp_path_factory.mktemp("driver")
-    (folder / "driver.c").write_text(DRIVER)
-    source = Path(native_module.__file__).parent
-    command = ["gcc", "-g", "-O1", "-std=c11", "-fsanitize=address,undefined"]
-    command += ["-fno-sanitize-recover=all", f"-I{source}", "driver.c", "-o", "driver"]
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if "asan" in built.stderr or "ubsan" in built.stderr:
-        pytest.skip("this gcc has no sanitizer libraries")
-    assert built.returncode == 0, built.stderr
-    return folder / "driver"
-
-
-def fuzzed(seed: int, count: int) -> bytes:
-    """Valid records, cut, flipped, with lengths of choice, or plain noise."""
-    rng = random.Random(seed)
-    hostile = [0, 1, 7, 8, 16, 0xFFFF, 1 << 16, 1 << 32, 1 << 61, 1 << 63, (1 << 64) - 8]
-    out: list[bytes] = []
-    for _ in range(count):
-        sample_type = rng.getrandbits(25) & ALL_BITS
-        shape = Shape(sample_type, rng.getrandbits(5), rng.getrandbits(20), rng.getrandbits(64))
-        other = Shape(rng.getrandbits(25), rng.getrandbits(5))
-        chain = tuple(rng.getrandbits(64) for _ in range(rng.randrange(6)))
-        s = Sample(id=rng.choice([0, 1, 5, 1 << 40]), chain=chain, branches=2, raw=b"12345")
-        data = bytearray(b"".join([*rng.sample(MIXED, 3), *[enc.sample(shape, s)] * 2]))
-        for _ in range(rng.randrange(4)):
-            match rng.randrange(5):
-                case 0:
-                    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-                case 1:
-                    at = rng.randrange(0, max(1, len(data) - 8))
-                    data[at : at + 8] = struct.pack("<Q", rng.choice(hostile))
-                case 2:
-                    del data[rng.randrange(max(8, len(data) - 64), len(data) + 1) :]
-                    data += bytes(rng.randrange(16))
-                case 3:
-                    data = bytearray(rng.randbytes(rng.randrange(16, 128)))
-                case 4:  # a record of any kind that is shorter than such a record ever is
-                    data += enc.record(rng.randrange(20), 0, rng.randbytes(rng.randrange(72)))
-        out += [
-            struct.pack("<Q", len(data)),
-            bytes(shape.layout()),
-            bytes(other.layout()),
-            bytes(data),
-        ]
-    return b"".join(out)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_no_buffer_makes_the_walker_leave_its_memory(driver: Path, seed: int) -> None:
-    done = subprocess.run([driver], input=fuzzed(seed, 3000), capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (0, b"3000\n"), done.stderr.decode()[-4000:]
 
 
 # --- the ring ----------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ from exhume.perf.rings import (
 )
 from tests.perf import records_encoder as enc
 from tests.perf.records_encoder import Bit, Mapped, Sample, Shape, Who
-from tests.perf.test_native import SAMPLES, fuzzed
+from tests.perf.test_native import SAMPLES
+from tests.perf.test_native_memory import fuzzed
 
 RECORDER = Shape(int(Bit.IP | Bit.TID | Bit.TIME | Bit.CPU | Bit.CALLCHAIN | Bit.CGROUP))
 SIDEBAND = Shape(int(Bit.TID | Bit.TIME | Bit.CPU))

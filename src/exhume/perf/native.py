@@ -236,30 +236,30 @@ class Walker:
     def walk(self, buffer: U8) -> Walked:
         """All that is in it; records that are no samples stay there."""
         buffer = np.ascontiguousarray(buffer)
-        columns = _Room(count(buffer), ("samples", "others", "words"))
-        self.fill(columns, buffer)
-        return columns.walked(buffer)
+        room = _Room(count(buffer), ("samples", "others", "words"))
+        self.fill(room, buffer)
+        return room.walked(buffer)
 
-    def fill(self, columns: _Room, buffer: U8, *, with_samples: bool = True) -> None:
+    def fill(self, room: _Room, buffer: U8, *, with_samples: bool = True) -> None:
         """There must be room for what is in the buffer."""
         self._library.xh_walk(
             buffer.ctypes.data, len(buffer), ctypes.addressof(self._layouts),
             self._ids.ctypes.data, self._id_layout.ctypes.data, len(self._ids),
-            self._stacks if with_samples else None, ctypes.addressof(columns.pointers),
-            ctypes.addressof(columns.counts),
+            self._stacks if with_samples else None, ctypes.addressof(room.pointers),
+            ctypes.addressof(room.counts),
         )  # fmt: skip
 
 
 class _Room:
     """Room for what walks find, and how much of it is taken."""
 
-    def __init__(self, room: Counts, sizes: Sequence[str]) -> None:
-        self.room = room
+    def __init__(self, most: Counts, sizes: Sequence[str]) -> None:
+        self.most = most
         self.counts = Counts()
         self.pointers = Columns()
         self._arrays = dict(_NO_ROWS)
         for size in sizes:
-            if rows := getattr(room, size):
+            if rows := getattr(most, size):
                 self._arrays |= allocate(COLUMNS, size, rows, self.pointers)
 
     def walked(self, buffer: U8) -> Walked:
@@ -308,25 +308,25 @@ class Gathering:
         walker.forget_stacks()
         self._walker = walker
         self._left = buffers
-        room = Counts()
+        most = Counts()
         for size, least in _LEAST_ROOM.items():
-            setattr(room, size, max(least, buffers * getattr(first, size)))
-        self._columns = _Room(room, tuple(_LEAST_ROOM))
+            setattr(most, size, max(least, buffers * getattr(first, size)))
+        self._room = _Room(most, tuple(_LEAST_ROOM))
 
     def has_room(self, bounds: Counts) -> bool:
-        room, taken = self._columns.room, self._columns.counts
+        most, taken = self._room.most, self._room.counts
         return self._left > 0 and all(
-            getattr(taken, size) + getattr(bounds, size) <= getattr(room, size)
+            getattr(taken, size) + getattr(bounds, size) <= getattr(most, size)
             for size in _LEAST_ROOM
         )
 
     def add(self, buffer: U8, *, with_samples: bool = True) -> None:
         """Whole records, for which there is room."""
         self._left -= 1
-        self._walker.fill(self._columns, buffer, with_samples=with_samples)
+        self._walker.fill(self._room, buffer, with_samples=with_samples)
 
     def walked(self) -> Walked:
-        return self._columns.walked(self._columns.bytes)
+        return self._room.walked(self._room.bytes)
 
 
 def count(buffer: U8, stops: Iterable[int] = (), until: int | None = None) -> Counts:

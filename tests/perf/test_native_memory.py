@@ -1,0 +1,161 @@
+"""The C of the walker and of the trees under sanitizers, on hostile buffers."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import exhume.perf.native as native_module
+from tests.perf import records_encoder as enc
+from tests.perf.records_encoder import Sample, Shape
+from tests.perf.test_native import ALL_BITS, MIXED
+
+# The sources are included, so that their structs need not be told twice. Every buffer has exactly
+# the size that the callers give it: one byte more, read or written, and the sanitizer ends it.
+DRIVER = r"""
+#include "native.c"
+#include "joins.c"
+#include <stdio.h>
+#define ROOM(n) malloc((n) ? (n) : 1)
+int main(void) {
+    uint64_t length, walks = 0;
+    xh_stacks *stacks = xh_stacks_new(4);
+    xh_tree *tree = xh_tree_new(), *names = xh_tree_new();
+    xh_layout layouts[2];
+    uint64_t ids[3] = {1, 5, 1ull << 40};
+    uint16_t of_id[3] = {0, 1, 1};
+    while (fread(&length, 8, 1, stdin) == 1) {
+        if (fread(layouts, sizeof layouts, 1, stdin) != 1) return 2;
+        uint8_t *buf = ROOM(length);
+        if (length && fread(buf, length, 1, stdin) != 1) return 2;
+        xh_counts n, m;
+        xh_count(buf, length / 2, length, 0, &m);
+        xh_count(buf, length, length / 2, 0, &n);
+        if (n.consumed < m.consumed || n.consumed > length) return 12;
+        xh_count(buf, length, length, 0, &n);
+        uint64_t s = n.samples, o = n.others;
+        xh_columns c = {
+            ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(8 * s), ROOM(4 * s), ROOM(4 * s),
+            ROOM(4 * s), ROOM(4 * s), ROOM(2 * s), ROOM(2 * s), ROOM(8 * n.words), ROOM(4 * s),
+            ROOM(8 * o), ROOM(4 * o), ROOM(4 * o), ROOM(2 * o), ROOM(8 * o), ROOM(4 * o),
+            ROOM(4 * o), ROOM(4 * o), ROOM(8 * o), walks % 3 ? ROOM(n.bytes) : NULL,
+        };
+        memset(&m, 0, sizeof m);
+        xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, stacks, &c, &m);
+        if (m.consumed != n.consumed || m.consumed > length) return 3;
+        if (m.samples + m.bad != s || m.others != o || m.words > n.words) return 4;
+        xh_counts told = {0};
+        xh_columns others = c;
+        others.ip = NULL, others.words = NULL;
+        xh_walk(buf, length, layouts, ids, of_id, walks % 2 ? 3 : 0, NULL, &others, &told);
+        if (told.bytes != n.bytes || m.bytes != n.bytes) return 15;
+        if (told.samples || told.words || told.others != o) return 13;
+        if (told.consumed != n.consumed) return 14;
+        int64_t *start = ROOM(8 * m.new_stacks), *count = ROOM(8 * m.new_stacks);
+        int64_t *space = ROOM(8 * m.new_stacks), at = 0;
+        uint32_t *ends = ROOM(4 * m.new_stacks), *children = ROOM(4 * m.new_stacks);
+        for (uint64_t i = 0; i < m.new_stacks; i++) {
+            start[i] = at, count[i] = c.word_count[i], space[i] = (int64_t)(i % 3) - 1;
+            at += count[i];
+        }
+        uint64_t *words = ROOM(8 * at); /* exactly as many as there are */
+        memcpy(words, c.words, 8 * at);
+        if (!xh_tree_add(tree, words, start, count, space, m.new_stacks, ends)) return 5;
+        for (uint64_t i = 0; i < m.new_stacks; i++)
+            if (ends[i] >= xh_tree_count(tree)) return 6;
+        if (!xh_tree_children(names, ends, words, 0, children)) return 7;
+        for (uint64_t i = 0; i < m.new_stacks; i++) ends[i] %= xh_tree_count(names);
+        if (!xh_tree_children(names, ends, words, m.new_stacks, children)) return 7;
+        free(start), free(count), free(space), free(ends), free(children), free(words);
+        void **columns = (void **)&c;
+        for (size_t i = 0; i < sizeof c / sizeof *columns; i++) free(columns[i]);
+        free(buf);
+        if (++walks % 97 == 0) xh_stacks_reset(stacks);
+    }
+    uint32_t n = xh_tree_count(tree), top[1] = {0};
+    const xh_node *nodes = xh_tree_nodes(tree);
+    for (uint32_t i = 1; i < n; i++)
+        if (nodes[i].parent >= i || nodes[i].depth != nodes[nodes[i].parent].depth + 1) return 8;
+    uint32_t *place = ROOM(4 * n), *first = ROOM(4 * n), *node = ROOM(4 * n);
+    uint32_t *process = calloc(n, 4);
+    uint32_t places = xh_tree_places(tree, place, first);
+    if (places > n) return 9;
+    uint32_t *frame = ROOM(4 * places), *ends = ROOM(4 * n);
+    int8_t *mode = ROOM(places);
+    uint8_t *nameless = ROOM(places), *modes = ROOM(n);
+    for (uint32_t i = 0; i < places; i++)
+        frame[i] = i % 7, mode[i] = i % 5 - 1, nameless[i] = i % 3 == 0;
+    for (uint32_t i = 0; i < n; i++) node[i] = i;
+    xh_named named = {frame, mode, nameless};
+    if (!xh_tree_join(tree, place, &named, names, top, process, node, n, ends, modes)) return 10;
+    for (uint32_t i = 0; i < n; i++)
+        if (ends[i] >= xh_tree_count(names) || modes[i] > 3) return 11;
+    free(place), free(first), free(process), free(node), free(frame), free(ends);
+    free(mode), free(nameless), free(modes);
+    xh_tree_free(tree), xh_tree_free(names), xh_stacks_free(stacks);
+    printf("%llu\n", (unsigned long long)walks);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is needed to build the walker with sanitizers")
+    folder = tmp_path_factory.mktemp("driver")
+    (folder / "driver.c").write_text(DRIVER)
+    source = Path(native_module.__file__).parent
+    command = ["gcc", "-g", "-O1", "-std=c11", "-fsanitize=address,undefined"]
+    command += ["-fno-sanitize-recover=all", f"-I{source}", "driver.c", "-o", "driver"]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if "asan" in built.stderr or "ubsan" in built.stderr:
+        pytest.skip("this gcc has no sanitizer libraries")
+    assert built.returncode == 0, built.stderr
+    return folder / "driver"
+
+
+def fuzzed(seed: int, count: int) -> bytes:
+    """Valid records, cut, flipped, with lengths of choice, or plain noise."""
+    rng = random.Random(seed)
+    hostile = [0, 1, 7, 8, 16, 0xFFFF, 1 << 16, 1 << 32, 1 << 61, 1 << 63, (1 << 64) - 8]
+    out: list[bytes] = []
+    for _ in range(count):
+        sample_type = rng.getrandbits(25) & ALL_BITS
+        shape = Shape(sample_type, rng.getrandbits(5), rng.getrandbits(20), rng.getrandbits(64))
+        other = Shape(rng.getrandbits(25), rng.getrandbits(5))
+        chain = tuple(rng.getrandbits(64) for _ in range(rng.randrange(6)))
+        s = Sample(id=rng.choice([0, 1, 5, 1 << 40]), chain=chain, branches=2, raw=b"12345")
+        data = bytearray(b"".join([*rng.sample(MIXED, 3), *[enc.sample(shape, s)] * 2]))
+        for _ in range(rng.randrange(4)):
+            match rng.randrange(5):
+                case 0:
+                    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+                case 1:
+                    at = rng.randrange(0, max(1, len(data) - 8))
+                    data[at : at + 8] = struct.pack("<Q", rng.choice(hostile))
+                case 2:
+                    del data[rng.randrange(max(8, len(data) - 64), len(data) + 1) :]
+                    data += bytes(rng.randrange(16))
+                case 3:
+                    data = bytearray(rng.randbytes(rng.randrange(16, 128)))
+                case 4:  # a record of any kind that is shorter than such a record ever is
+                    data += enc.record(rng.randrange(20), 0, rng.randbytes(rng.randrange(72)))
+        out += [
+            struct.pack("<Q", len(data)),
+            bytes(shape.layout()),
+            bytes(other.layout()),
+            bytes(data),
+        ]
+    return b"".join(out)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_buffer_makes_the_walker_leave_its_memory(driver: Path, seed: int) -> None:
+    done = subprocess.run([driver], input=fuzzed(seed, 3000), capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"3000\n"), done.stderr.decode()[-4000:]
