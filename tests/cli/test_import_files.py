@@ -33,6 +33,21 @@ def test_an_import_says_what_became_of_each_file_and_what_to_ask_next(
     assert "worker" in capsys.readouterr().out
 
 
+def test_cores_of_a_capture_alone_are_counted_from_its_samples(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Core 1 is busy throughout, core 0 idles: no sample of it is kept."""
+    path = write(tmp_path / "perf-node-1-20261115-201517-4s.data", made.capture(4.0).file())
+    out = str(tmp_path / "out")
+    assert run(path, "--into", out, "--utc") == 0
+    assert "`exhume cores` counts samples" in " ".join(capsys.readouterr().out.split())
+    asked = ["cores", "--data", out, "--utc", "--at", "2026-11-15T20:15:17+00:00", "--for", "5s"]
+    assert cli.main(asked) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Note: counted from samples" in shown
+    assert "Core 1 was ≥ 95 % busy" in shown
+
+
 def test_the_answer_as_json_fits_its_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

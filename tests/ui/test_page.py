@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
 from exhume.model.event import Event
+from exhume.model.sample import NO_CORE
 from exhume.model.segment import SegmentData
 from exhume.model.series import Block
 from exhume.store.writer import write_segment
@@ -361,3 +362,30 @@ def test_no_recording_says_what_to_do(browser: Browser, tmp_path: Path) -> None:
         page.goto(address)
         expect(page.get_by_role("alert")).to_contain_text("exhume up")
         context.close()
+
+
+def test_a_capture_alone_has_its_cores_drawn_from_samples(browser: Browser, tmp_path: Path) -> None:
+    """perf.data knows no times of cores. Ten minutes: columns are wider than half a second."""
+    full = [(7, n / 50, 0, 1) for n in range(600 * 50)]
+    some = [(2, float(second), 0, 0) for second in range(600)]
+    stacks = (("app", "main"), ("app", "k_read"))
+    write_segment(tmp_path, by_hand(full + some, stacks=stacks, seconds=600, hz=50.0))
+    with served(tmp_path) as address, opened(browser, address) as tab:
+        with tab.page.expect_response(re.compile("/api/cores")):
+            tab.go()
+        expect(tab.page.get_by_label(re.compile("Core by time map of 2 cores"))).to_be_visible()
+        expect(tab.page.get_by_text("from samples")).to_be_visible()
+        tab.page.wait_for_timeout(400)
+        x, y, width, height = tab.box("map")
+        tab.page.mouse.move(x + width / 2, y + height * 0.75)
+        expect(tab.page.locator(".tip")).to_contain_text(re.compile("core 7.*100 % system"))
+
+
+def test_samples_of_no_core_say_what_to_record(browser: Browser, tmp_path: Path) -> None:
+    samples = [(NO_CORE, n / 100, 0, 0) for n in range(1000)]
+    write_segment(tmp_path, by_hand(samples))
+    with served(tmp_path) as address, opened(browser, address) as tab:
+        tab.go()
+        expect(tab.page.locator(".lane-note")).to_contain_text("-a or --sample-cpu")
+        tab.page.get_by_role("button", name="Select all that is shown").click()
+        expect(tab.page.locator("canvas.flame")).to_be_visible()

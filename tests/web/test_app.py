@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from base64 import b64decode
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 from starlette.types import Message, Scope
@@ -20,6 +22,7 @@ from exhume.export import FORMATS
 from exhume.export.report_markdown import markdown
 from exhume.model.case import Case
 from exhume.model.jsonable import Json, from_jsonable
+from exhume.model.sample import NO_CORE
 from exhume.model.schema import schema_in
 from exhume.store.writer import write_segment
 from exhume.web.app import make_app
@@ -27,6 +30,7 @@ from exhume.web.report import REPORTS
 from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import is_loopback
 from tests.cli.story import record
+from tests.store.make import SECOND, START, by_hand
 
 PATHS = [question.path for question in QUESTIONS]
 
@@ -60,6 +64,23 @@ def test_every_question_has_an_answer_about_all_that_is_recorded_as_described(da
         definitions: dict[str, Json] = {}
         schema = schema_in(question.kind, definitions)
         jsonschema.validate(answer.json(), {**schema, "$defs": definitions})
+
+
+def test_the_cores_of_a_capture_alone_are_those_of_any_of_its_stretches(tmp_path: Path) -> None:
+    """Without counters each stretch has only the cores that it sampled."""
+    for index, core in enumerate((3, 5, 64, 1, NO_CORE, 8, 2)):
+        start_ns = START + index * 10 * SECOND
+        samples = [(core, n / 100, 0, 0) for n in range(300)]
+        write_segment(tmp_path, by_hand(samples, start_ns=start_ns))
+    asker = client(tmp_path)
+    known = asker.get("/api/recording").json()
+    assert known["cores"] == [1, 2, 3, 5, 8, 64]
+    cells = asker.get("/api/cores", params={**known["window"], "columns": "70"}).json()
+    assert cells["source"] == "samples"
+    assert cells["cores"] == known["cores"]
+    worst = np.frombuffer(b64decode(cells["worst"]), np.uint8).reshape(6, 70)
+    assert worst[known["cores"].index(64), 20:23].tolist() == [200] * 3
+    assert cells["node_worst_core"][20:23] == [64] * 3
 
 
 def test_the_server_says_how_long_it_took(data: Path) -> None:

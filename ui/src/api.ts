@@ -47,7 +47,7 @@ export interface CoreCells {
   column_seconds: number | null
   /** `busy`: all modes together; otherwise only this one. */
   mode: string
-  /** `counters`: the worst second of a cell; `samples` where columns are narrower than that. */
+  /** `counters`: the worst second of a cell; `samples` where columns are narrower than that, or no times of cores were recorded. */
   source: string
   columns: number
   cores: number[]

@@ -3,6 +3,7 @@
 One row is a core, one column a stretch of time, and a cell is drawn by its worst second, so that a
 burst of 3 s is still there in a map of 12 h. The mean of the node stands above the worst core: the
 average that looked healthy, next to what it hid. Cells that were not recorded are dots, not zeros.
+Of a perf capture alone, without times of cores, samples are counted.
 A cell at 80 % or more shows a letter for what the core did, unless that was user mode: S system,
 Q softirq, I hardware interrupts, T steal. Above the map ▲ marks harm (a known kernel log line, a
 job failure), △ what may explain some (a failed unit, a core off or on, a step of the clock, a gap).
@@ -44,6 +45,10 @@ JSON_COLUMNS = 120
 _SECONDS_AT_ONCE = 3_600
 _STRETCHES = 12
 _MOST_EVENTS = 1_000
+_BY_SAMPLES = (
+    "counted from samples where no times of cores were recorded: only what the profiler saw, "
+    "without steal and waiting"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +92,8 @@ def ask(
         seconds = max(1, math.ceil(stretch.seconds))
         found += bursts(only(queries.core_map(recording, stretch, seconds), cores))
     notes = list(recording.problems(window))
+    if whole.by_samples:
+        notes.append(_BY_SAMPLES)
     if search.skipped:
         notes.append(
             f"bursts were looked for around {_STRETCHES} of {_STRETCHES + search.skipped} places "
@@ -142,23 +149,13 @@ def where_to_search(answer: CoreMap) -> Search:
 
 
 def only(answer: CoreMap, cores: tuple[int, ...]) -> CoreMap:
-    """The rows of these cores; the node's mean stays the mean of all."""
     if not cores:
         return answer
-    rows = [row for row, core in enumerate(answer.cores) if core in cores]
-    if not rows:
+    found = answer.only(cores)
+    if not found.cores:
         known = f"{min(answer.cores)} to {max(answer.cores)}" if answer.cores else "none"
         raise common.usage(f"no core {', '.join(map(str, cores))}", f"recorded are cores {known}")
-    return CoreMap(
-        answer.window,
-        answer.column_seconds,
-        tuple(answer.cores[row] for row in rows),
-        answer.worst_percent_of_core[rows],
-        answer.worst_mode[rows],
-        answer.mean_percent_of_core[rows],
-        answer.mode_percent_of_core[:, rows],
-        answer.node_mean_percent_of_machine,
-    )
+    return found
 
 
 def _columns(args: argparse.Namespace, look: common.Look, window: Window) -> int:

@@ -12,7 +12,7 @@ from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.export import firefox, folded, pprof, speedscope, svg, tables
 from exhume.export.holding import held, marked_events
 from exhume.export.words import described, window_text
-from exhume.model.answers import CoreMap, Filter, FlameTree
+from exhume.model.answers import Filter, FlameTree
 from exhume.model.fields import Field
 from exhume.model.window import Window
 from exhume.store import queries
@@ -184,24 +184,9 @@ def _core_map(recording: Recording, window: Window, cores: tuple[int, ...], step
             todo=f"give a longer --step, such as {2 * step_ns * cells // MAX_CELLS // _SECOND_NS}s",
             exit_code=EXIT_USAGE,
         )
-    answer = _of_cores(queries.core_map(recording, window, columns), cores)
+    answer = queries.core_map(recording, window, columns)
+    answer = answer.only(cores) if cores else answer
     return Export(_encoded(tables.core_map(answer)), columns * len(answer.cores), "row")
-
-
-def _of_cores(answer: CoreMap, cores: tuple[int, ...]) -> CoreMap:
-    if not cores:
-        return answer
-    rows = [index for index, core in enumerate(answer.cores) if core in cores]
-    return CoreMap(
-        window=answer.window,
-        column_seconds=answer.column_seconds,
-        cores=tuple(answer.cores[row] for row in rows),
-        worst_percent_of_core=answer.worst_percent_of_core[rows],
-        worst_mode=answer.worst_mode[rows],
-        mean_percent_of_core=answer.mean_percent_of_core[rows],
-        mode_percent_of_core=answer.mode_percent_of_core[:, rows],
-        node_mean_percent_of_machine=answer.node_mean_percent_of_machine,
-    )
 
 
 def _amount(tree: FlameTree) -> str:

@@ -5,7 +5,10 @@ Every percentage names its denominator. NaN (null in JSON) means not recorded, n
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.model.arrays import F32, I8, I32, I64, U8
 from exhume.model.modes import MAP_MODES as MAP_MODES
@@ -33,7 +36,7 @@ class Filter(Struct, frozen=True):
 
 
 class CoreMap(Struct, frozen=True):
-    """Core × time, from the per-core times of /proc/stat."""
+    """Core × time, from the per-core times of /proc/stat or, where there are none, from samples."""
 
     window: Window
     column_seconds: float
@@ -48,6 +51,20 @@ class CoreMap(Struct, frozen=True):
     """Shape (len(MAP_MODES), cores, columns): the worst second of each mode."""
     node_mean_percent_of_machine: F32
     """Shape (columns,): all cores, all seconds of the column: the average that lies."""
+    by_samples: bool = False
+    """Some of it is counted from samples, which see only what the profiler was told to see."""
+
+    def only(self, cores: Collection[int]) -> CoreMap:
+        """The rows of these cores; the node's mean stays the mean of all."""
+        rows = [row for row, core in enumerate(self.cores) if core in cores]
+        return replace(
+            self,
+            cores=tuple(self.cores[row] for row in rows),
+            worst_percent_of_core=self.worst_percent_of_core[rows],
+            worst_mode=self.worst_mode[rows],
+            mean_percent_of_core=self.mean_percent_of_core[rows],
+            mode_percent_of_core=self.mode_percent_of_core[:, rows],
+        )
 
 
 class SubSecondMap(Struct, frozen=True):

@@ -16,6 +16,7 @@ from exhume.model.series import Block
 from exhume.model.window import Window
 from exhume.store.layout import segment_name
 from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds, RollUps
+from exhume.store.sampled_cores import SampledRollUp, has_core_times
 from exhume.store.summing import CoreRollUp, FrameRollUp, ProcessRollUp
 from exhume.store.view import SampleColumns, SegmentView, ThreadIndex, TreeIndex, sample_columns
 from exhume.store.view import wall_window as _wall_window
@@ -92,6 +93,12 @@ class MemorySegment:
         return roll_up.result()
 
     @cached_property
+    def _sampled_seconds(self) -> CoreSeconds | None:
+        if self._summed_up is not None:
+            return self._summed_up.sampled_seconds
+        return sampled_seconds_of(self)
+
+    @cached_property
     def _process_seconds(self) -> ProcessSeconds:
         if self._summed_up is not None:
             return self._summed_up.process_seconds
@@ -125,6 +132,9 @@ class MemorySegment:
     def core_seconds(self) -> CoreSeconds | None:
         return self._core_seconds
 
+    def sampled_seconds(self) -> CoreSeconds | None:
+        return self._sampled_seconds
+
     def process_seconds(self) -> ProcessSeconds:
         return self._process_seconds
 
@@ -143,6 +153,14 @@ def as_samples(columns: SampleColumns) -> Samples:
         columns.stack_of(rows),
         np.zeros(len(time_ns), np.uint32),
     )
+
+
+def sampled_seconds_of(view: SegmentView) -> CoreSeconds | None:
+    if not view.sample_count or has_core_times(view.fields()):
+        return None
+    roll_up = SampledRollUp(view.start_ns, view.end_ns, view.stretches, view.tree().tree)
+    roll_up.add(as_samples(view.samples()))
+    return roll_up.result()
 
 
 def process_seconds_of(view: SegmentView, samples: Samples) -> ProcessSeconds:

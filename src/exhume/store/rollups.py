@@ -28,7 +28,7 @@ MAX_FRAMES_A_MINUTE = 3_000
 
 
 class CoreSeconds(Struct, frozen=True):
-    """What each core did between readings of /proc/stat, in permille."""
+    """What each core did between readings of /proc/stat, or as samples tell, in permille."""
 
     cores: tuple[int, ...]
     start_ns: I64
@@ -71,6 +71,7 @@ class RollUps(Struct, frozen=True):
     """Those of a segment that its minutes are made of."""
 
     core_seconds: CoreSeconds | None
+    sampled_seconds: CoreSeconds | None
     process_seconds: ProcessSeconds
 
 

@@ -23,9 +23,15 @@ from exhume.store.cache import Cache
 from exhume.store.checked import CheckedFiles, within
 from exhume.store.column_types import ColumnType
 from exhume.store.files import DamagedFileError
-from exhume.store.memory import as_samples, frame_minutes_of, process_seconds_of
+from exhume.store.memory import (
+    as_samples,
+    frame_minutes_of,
+    process_seconds_of,
+    sampled_seconds_of,
+)
 from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds
 from exhume.store.sample_reader import sample_columns
+from exhume.store.sampled_cores import has_core_times
 from exhume.store.summing import CoreRollUp
 from exhume.store.trunk import Trunk, trunk_of
 from exhume.store.view import SampleColumns, ThreadIndex, TreeIndex, wall_window
@@ -139,6 +145,10 @@ class Segment:
     def core_seconds(self) -> CoreSeconds | None:
         return self._cache.get((self._files.key, "cores"), self._core_seconds, _core_seconds_size)
 
+    def sampled_seconds(self) -> CoreSeconds | None:
+        key = self._files.key, "sampled cores"
+        return self._cache.get(key, self._sampled_seconds, _core_seconds_size)
+
     def process_seconds(self) -> ProcessSeconds:
         return self._cache.get(
             (self._files.key, "processes"),
@@ -233,12 +243,22 @@ class Segment:
             raise self._files.damaged(layout.EVENTS, "fields as JSON") from error
 
     def _core_seconds(self) -> CoreSeconds | None:
-        if layout.CORES not in self.meta.files:
+        if layout.CORES not in self.meta.files or not has_core_times(self.fields()):
             return None
         try:
             return self._core_seconds_file()
         except DamagedFileError:
             return self._core_seconds_anew()
+
+    def _sampled_seconds(self) -> CoreSeconds | None:
+        if has_core_times(self.fields()):
+            return None
+        try:
+            if layout.CORES in self.meta.files:
+                return self._core_seconds_file()
+        except DamagedFileError:
+            pass
+        return sampled_seconds_of(self)
 
     def _core_seconds_file(self) -> CoreSeconds:
         table = self._files.table(layout.CORES, tables.CORES)

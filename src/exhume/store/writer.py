@@ -30,6 +30,7 @@ from exhume.store.rollups import (
     nodes_by_rank,
     processes_of,
 )
+from exhume.store.sampled_cores import SampledRollUp, has_core_times
 from exhume.store.summing import CoreRollUp, FrameRollUp, ProcessRollUp
 from exhume.store.table_writer import TableWriter, write_table
 
@@ -108,7 +109,7 @@ def _write_files(directory: Path, data: SegmentData, apart: Apart) -> RollUps:
     counts = apart.counts
     if counts is None:
         counts = _count(apart.pieces(), len(data.tree.parent))
-    cores = CoreRollUp(data.blocks, data.origin.user_hz)
+    cores = _core_roll_up(data)
     seconds = ProcessRollUp(data.start_ns, data.stretches, data.tree, processes_of(data.threads))
     minutes = FrameRollUp(data.start_ns, data.end_ns, data.stretches, data.tree)
     rows: dict[str, int] = {}
@@ -139,12 +140,21 @@ def _write_files(directory: Path, data: SegmentData, apart: Apart) -> RollUps:
     rows[layout.THREADS] = _threads(directory, data)
     rows[layout.COUNTERS] = _counters(directory, data)
     rows[layout.EVENTS] = _events(directory, data, apart.events)
-    summed_up = RollUps(cores.result(), seconds.result())
-    if summed_up.core_seconds is not None:
-        rows[layout.CORES] = _cores(directory, summed_up.core_seconds, data.start_ns)
-    rows[layout.PROCESSES] = _process_seconds(directory, summed_up.process_seconds)
+    of_cores = cores.result()
+    if of_cores is not None:
+        rows[layout.CORES] = _cores(directory, of_cores, data.start_ns)
+    of_processes = seconds.result()
+    rows[layout.PROCESSES] = _process_seconds(directory, of_processes)
     _meta(directory, data, core_samples, rows)
-    return summed_up
+    if isinstance(cores, SampledRollUp):
+        return RollUps(None, of_cores, of_processes)
+    return RollUps(of_cores, None, of_processes)
+
+
+def _core_roll_up(data: SegmentData) -> CoreRollUp | SampledRollUp:
+    if has_core_times(block.field for block in data.blocks):
+        return CoreRollUp(data.blocks, data.origin.user_hz)
+    return SampledRollUp(data.start_ns, data.end_ns, data.stretches, data.tree)
 
 
 def _count(pieces: Iterable[Samples], nodes: int) -> I64:

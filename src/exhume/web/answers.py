@@ -51,7 +51,8 @@ class CoreCells(Struct, frozen=True):
     mode: str
     """`busy`: all modes together; otherwise only this one."""
     source: str
-    """`counters`: the worst second of a cell; `samples` where columns are narrower than that."""
+    """`counters`: the worst second of a cell; `samples` where columns are narrower than that, or
+    no times of cores were recorded."""
     columns: int
     cores: tuple[int, ...]
     worst: str

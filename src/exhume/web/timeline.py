@@ -27,6 +27,7 @@ from exhume.model.fields import BY_ID, FIELDS
 from exhume.model.window import Window
 from exhume.store import queries
 from exhume.store.recording import Recording
+from exhume.store.sampled_cores import has_core_times, sampled_cores
 from exhume.web import questions
 from exhume.web.answers import (
     CoreCells,
@@ -107,7 +108,7 @@ def cores(asked: Asked) -> CoreCells:
         window=window,
         column_seconds=found.column_seconds,
         mode=show,
-        source="samples" if is_sampled else "counters",
+        source="samples" if found.by_samples else "counters",
         columns=count,
         cores=found.cores,
         worst=_packed(np.where(np.isnan(percent), 255, np.rint(percent * 2))),
@@ -181,12 +182,17 @@ def _intervals(one: SeriesAnswer, *, is_rate: bool) -> Intervals:
 
 
 def _cores(recording: Recording) -> tuple[int, ...]:
+    """Counters have all cores in every stretch; without them each may have sampled others."""
     found: set[int] = set()
     views = recording.views()
-    for view in (*views[:1], *views[-2:]):
+    counted = [view for view in views if has_core_times(view.fields())]
+    for view in (*counted[:1], *counted[-2:]):
         with recording.sparing(view):
             if (seconds := view.core_seconds()) is not None:
                 found.update(seconds.cores)
+    for view in views:
+        if not has_core_times(view.fields()):
+            found.update(sampled_cores(view))
     return tuple(sorted(found))
 
 

@@ -9,6 +9,7 @@ import { Pictures } from './paint'
 import { worstSeen } from './worst'
 
 const pictures = new Pictures()
+const NO_CORES = 'Which core ran what is not in this recording; perf notes it with -a or --sample-cpu.'
 
 /** Whole pixels a row, so that all rows are equally high. */
 export function rowHeight(cores: number, room: number): number {
@@ -141,6 +142,7 @@ export function MapLane({ room }: { room: number }) {
         }}
       />
       {problem.value && <p class="lane-problem">{problem.value}</p>}
+      {info.value?.cores.length === 0 && <p class="lane-note">{NO_CORES}</p>}
     </div>
   )
 }

@@ -39,6 +39,9 @@ export const seen = computed<Tile[]>(() => {
   return kept
 })
 
+/** Some of what is seen is counted from samples. */
+export const bySamples = computed(() => seen.value.some((tile) => tile.cells.source === 'samples'))
+
 const rows = computed<readonly number[]>(() => {
   const cores = info.value?.cores ?? []
   if (order.value === 'numa') return byNode(cores, nodeOf.value)

@@ -22,7 +22,8 @@ _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
 _BAD = Style(color="red", bold=True)
 _CORE_TIMES = "cpu.idle"
-_NO_CORE_TIMES = "  No times of cores were among the files, so `exhume cores` has nothing to show."
+_BY_SAMPLES = "  No times of cores were among the files: `exhume cores` counts samples."
+_NO_CORES = "  No times of cores were among the files, so `exhume cores` has nothing to show."
 _SHOWN_NOTES = 20
 _SHOWN_FILES = 40
 _STATES = {
@@ -54,7 +55,8 @@ def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
     if skipped:
         text = f"{count(skipped, 'other file')} in the folder could not be read as anything."
         parts += [Text(text, _DIM), Text()]
-    parts += [line for one in report.recordings for line in _recording(one, view)]
+    no_times = _BY_SAMPLES if any(one.cores for one in shown if one.kept) else _NO_CORES
+    parts += [line for one in report.recordings for line in _recording(one, view, no_times)]
     return Group(*parts)
 
 
@@ -116,7 +118,7 @@ def _remarks(
     return [*lines, Text()]
 
 
-def _recording(one: RecordingReport, view: Viewpoint) -> list[RenderableType]:
+def _recording(one: RecordingReport, view: Viewpoint, no_times: str) -> list[RenderableType]:
     if one.window is None:
         return []
     when = f"{view.show_window(one.window)} {view.zone_name(one.window.start_ns)}"
@@ -127,5 +129,5 @@ def _recording(one: RecordingReport, view: Viewpoint) -> list[RenderableType]:
     ask = f"  exhume top --data {printable(one.path)} --at {at} --for {length}s"
     lines: list[RenderableType] = [title, Text(ask)]
     if _CORE_TIMES not in one.fields:
-        lines.append(Text(_NO_CORE_TIMES, _DIM))
+        lines.append(Text(no_times, _DIM))
     return lines

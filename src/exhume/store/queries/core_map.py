@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.derive.cpu import BUSY_MODES
 from exhume.model.answers import MAP_MODES, CoreMap
@@ -35,6 +36,7 @@ class Seconds(Struct, frozen=True):
     busy_ms: F32
     """Permille × ms, for the mean. Shape (intervals, cores)."""
     known_ms: F32
+    by_samples: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -79,7 +81,7 @@ def core_map(recording: Recording, window: Window, columns: int) -> CoreMap:
     grid = empty_grid(window, cores, columns)
     for part in parts:
         add(grid, part)
-    return finished(grid)
+    return replace(finished(grid), by_samples=any(part.by_samples for part in parts))
 
 
 def _is_coarse(window: Window, columns: int) -> bool:
@@ -89,8 +91,11 @@ def _is_coarse(window: Window, columns: int) -> bool:
 
 
 def _fine(view: SegmentView) -> Seconds | None:
-    seconds = view.core_seconds()
-    return None if seconds is None else from_seconds(view, seconds)
+    if (seconds := view.core_seconds()) is not None:
+        return from_seconds(view, seconds)
+    if (sampled := view.sampled_seconds()) is not None:
+        return replace(from_seconds(view, sampled), by_samples=True)
+    return None
 
 
 def _coarse(recording: Recording, view: SegmentView) -> Seconds | None:
@@ -115,7 +120,10 @@ def coarsened(part: Seconds) -> Seconds:
     order = np.argsort(bins, kind="stable")
     first = np.flatnonzero(np.diff(bins[order], prepend=-1))
     start = bins[order][first] * COARSE_NS
-    return Seconds(part.cores, start, start + COARSE_NS, *_grouped(part, order, first))
+    worst, busy_ms, known_ms = _grouped(part, order, first)
+    return replace(
+        part, start=start, end=start + COARSE_NS, worst=worst, busy_ms=busy_ms, known_ms=known_ms
+    )
 
 
 def from_seconds(view: SegmentView, seconds: CoreSeconds) -> Seconds:

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from exhume.model.answers import MAP_MODES, CoreMap
+from exhume.model.answers import MAP_MODES, CoreMap, Filter
 from exhume.model.arrays import F32, F64, I8, I64, Bool
-from exhume.model.stack import Mode
 from exhume.model.window import Window
 from exhume.store.queries.core_map import core_map
-from exhume.store.queries.select import EVERYTHING, Chosen, chosen
+from exhume.store.queries.select import Chosen, chosen
 from exhume.store.recording import Recording
+from exhume.store.sampled_cores import MODES, SPARSE_NS, sampled_cores
 from exhume.store.view import SegmentView
-
-SPARSE_NS = 100_000_000
-"""From one sample to the next; further apart they say less of an instant than counters do."""
-# Which of MAP_MODES a sample's mode is.
-_MODES = tuple(MAP_MODES.index(mode.name.lower()) for mode in Mode)
 
 
 def sample_map(recording: Recording, window: Window, columns: int) -> CoreMap:
@@ -27,13 +22,15 @@ def sample_map(recording: Recording, window: Window, columns: int) -> CoreMap:
     counters = core_map(recording, window, columns)
     step_ns = (window.end_ns - window.start_ns) / columns
     views = recording.views(window)
-    cores = tuple(sorted({*counters.cores, *_cores(recording, views)}))
+    sampled_on = _cores(recording, views)
+    cores = tuple(sorted({*counters.cores, *sampled_on}))
     row_of = {core: row for row, core in enumerate(cores)}
-    busy = np.zeros((len(_MODES), len(cores), columns))
+    busy = np.zeros((len(MODES), len(cores), columns))
     known = np.zeros(columns, np.bool_)
-    for view in views:
+    wanted = Filter(cores=tuple(sorted(sampled_on)))
+    for view in views if sampled_on else ():
         with recording.sparing(view):
-            for part in chosen(view, window, EVERYTHING, cut_at_clocks=True):
+            for part in chosen(view, window, wanted, cut_at_clocks=True):
                 if 0 < part.run.weight_ns <= SPARSE_NS:
                     known |= _covered(view, part, window, step_ns, columns)
                     _add(busy, view, part, window, step_ns, row_of)
@@ -49,6 +46,7 @@ def sample_map(recording: Recording, window: Window, columns: int) -> CoreMap:
         mean_percent_of_core=total.astype(np.float32),
         mode_percent_of_core=_by_mode(shares, known),
         node_mean_percent_of_machine=_mean(total),
+        by_samples=counters.by_samples or bool(known.any()),
     )
     return sampled if known.all() else _filled(sampled, counters, ~known)
 
@@ -70,7 +68,7 @@ def _cores(recording: Recording, views: list[SegmentView]) -> set[int]:
     found: set[int] = set()
     for view in views:
         with recording.sparing(view):
-            found.update(view.samples().cores)
+            found.update(sampled_cores(view))
     return found
 
 
@@ -112,13 +110,13 @@ def _add(
 
 
 def _worst_mode(shares: F64) -> I8:
-    numbers = np.array(_MODES, np.int8)[shares.argmax(axis=0)]
+    numbers = np.array(MODES, np.int8)[shares.argmax(axis=0)]
     return np.where(shares.max(axis=0) > 0, numbers, -1).astype(np.int8)
 
 
 def _by_mode(shares: F64, known: Bool) -> F32:
     found = np.zeros((len(MAP_MODES), *shares.shape[1:]), np.float32)
-    found[list(_MODES)] = shares
+    found[list(MODES)] = shares
     found[:, :, ~known] = np.nan
     return found
 

@@ -1,0 +1,99 @@
+"""Core times counted from samples, for what was recorded without them: a perf capture by itself.
+
+They see what the profiler saw: stolen and waiting time are no samples, and read as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from exhume.model.arrays import I32, I64, U32
+from exhume.model.modes import MAP_MODES
+from exhume.model.sample import NO_CORE, Samples, Stretch
+from exhume.model.stack import Mode, StackTree
+from exhume.store.rollups import SECOND_NS, CoreSeconds, period_ns
+from exhume.store.view import SegmentView
+
+SPARSE_NS = 100_000_000
+"""From one sample to the next; further apart they say less of an instant than counters do."""
+MODES = tuple(MAP_MODES.index(mode.name.lower()) for mode in Mode)
+"""Which of MAP_MODES a sample's mode is."""
+_NOTHING = np.empty(0, np.int64)
+
+
+def has_core_times(fields: Iterable[str]) -> bool:
+    """Times that the kernel counted are better than any samples."""
+    return any(field.startswith("cpu.") for field in fields)
+
+
+def sampled_cores(view: SegmentView) -> tuple[int, ...]:
+    """Cores that samples are known to be of; a segment's meta data tells."""
+    return tuple(core for core in view.samples().cores if core != NO_CORE)
+
+
+class SampledRollUp:
+    """Stretches that were sampled are cut into seconds; the last of each takes what is left."""
+
+    def __init__(
+        self, start_ns: int, end_ns: int, stretches: Sequence[Stretch], tree: StackTree
+    ) -> None:
+        edges = [max(start_ns, stretch.start_ns) for stretch in stretches] + [end_ns]
+        cuts, periods = [_NOTHING], [_NOTHING]
+        for (begin, end), stretch in zip(pairwise(edges), stretches, strict=True):
+            if begin < end and 0 < period_ns(stretch) <= SPARSE_NS:
+                cuts.append(_seconds(begin, end))
+                periods.append(np.full(len(cuts[-1]) - 1, period_ns(stretch), np.int64))
+        self._start_ns = np.concatenate([cut[:-1] for cut in cuts])
+        self._end_ns = np.concatenate([cut[1:] for cut in cuts])
+        self._period_ns = np.concatenate(periods)
+        self._mode = tree.mode
+        self._counts: dict[int, U32] = {}
+        """By core: samples by mode and second."""
+
+    def add(self, piece: Samples) -> None:
+        if not len(self._start_ns) or not len(piece):
+            return
+        borders = np.flatnonzero(np.diff(piece.core)) + 1
+        for begin, end in pairwise([0, *borders.tolist(), len(piece)]):
+            core = int(piece.core[begin])
+            if core != NO_CORE:
+                self._add_core(core, piece.time_ns[begin:end], piece.stack[begin:end])
+
+    def _add_core(self, core: int, time_ns: I64, stack: I32) -> None:
+        second = np.searchsorted(self._start_ns, time_ns, "right") - 1
+        inside = (second >= 0) & (time_ns <= self._end_ns.take(second))
+        mode = self._mode.take(stack[inside]).astype(np.int64)
+        shape = len(Mode), len(self._start_ns)
+        cells = np.bincount(mode * shape[1] + second[inside], minlength=shape[0] * shape[1])
+        counts = self._counts.setdefault(core, np.zeros(shape, np.uint32))
+        counts += cells.reshape(shape).astype(np.uint32)
+
+    def result(self) -> CoreSeconds | None:
+        """None where no core was sampled often enough."""
+        if not self._counts:
+            return None
+        cores = sorted(self._counts)
+        length_ns = self._end_ns - self._start_ns
+        permille = np.zeros((len(MAP_MODES), len(length_ns), len(cores)), np.int16)
+        for column, core in enumerate(cores):
+            share = self._counts[core] * (self._period_ns * 1000 / length_ns)
+            # Timers are not exact: a core can't do more than it has.
+            share /= np.maximum(1, share.sum(axis=0) / 1000)
+            permille[list(MODES), :, column] = np.rint(share)
+        return CoreSeconds(
+            tuple(cores),
+            self._start_ns,
+            self._end_ns,
+            permille.transpose(0, 2, 1),
+            np.zeros((len(cores), len(length_ns)), np.uint16),
+        )
+
+
+def _seconds(begin_ns: int, end_ns: int) -> I64:
+    whole = max(1, round((end_ns - begin_ns) / SECOND_NS))
+    edges = begin_ns + np.arange(whole + 1, dtype=np.int64) * SECOND_NS
+    edges[-1] = end_ns
+    return edges
