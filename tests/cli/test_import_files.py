@@ -40,12 +40,23 @@ def test_cores_of_a_capture_alone_are_counted_from_its_samples(
     path = write(tmp_path / "perf-node-1-20261115-201517-4s.data", made.capture(4.0).file())
     out = str(tmp_path / "out")
     assert run(path, "--into", out, "--utc") == 0
-    assert "`exhume cores` counts samples" in " ".join(capsys.readouterr().out.split())
+    assert "`exhume cores` shows what samples tell" in " ".join(capsys.readouterr().out.split())
     asked = ["cores", "--data", out, "--utc", "--at", "2026-11-15T20:15:17+00:00", "--for", "5s"]
     assert cli.main(asked) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Note: counted from samples" in shown
     assert "Core 1 was ≥ 95 % busy" in shown
+
+
+def test_events_that_are_no_time_are_said_to_be_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = made.script(1.0).replace("cpu-clock:", "sched:sched_switch:")
+    assert "sched:sched_switch:" in text
+    path = write(tmp_path / "perf-node-1-20261115-201517-1s.txt", text)
+    assert run(path, "--into", str(tmp_path / "out"), "--utc") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "sched:sched_switch is no measure of time on a core" in shown
 
 
 def test_the_answer_as_json_fits_its_schema(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+from datetime import timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,9 @@ def perf_data(**options: object) -> PerfData:
 
 def test_what_was_measured_counts_before_names_and_names_before_file_times(tmp_path: Path) -> None:
     named = tmp_path / "perf-x-20250102-030405.data"
+    rolled = tmp_path / "perf.data.2025010203040525"  # perf record --switch-output: when it ended
     plain = tmp_path / "perf.data"
-    for path in (named, plain):
+    for path in (named, rolled, plain):
         path.write_text("x")
         os.utime(path, ns=(AT, AT))
     read = encoder.clock_data(1, 1000 * NS, 400 * NS)
@@ -50,6 +52,7 @@ def test_what_was_measured_counts_before_names_and_names_before_file_times(tmp_p
     claims = [
         hints.of_perf_data(named, measured, 5 * NS, 9 * NS),
         hints.of_perf_data(named, perf_data(), 5 * NS, 9 * NS),
+        hints.of_perf_data(rolled, perf_data(), 5 * NS, 9 * NS),
         hints.of_perf_data(plain, perf_data(), 5 * NS, 9 * NS),
         hints.of_perf_data(plain, perf_data(clock_id=0), 5 * NS, 9 * NS),
         ClockHints(77).of_perf_data(named, measured, 5 * NS, 9 * NS),
@@ -57,10 +60,31 @@ def test_what_was_measured_counts_before_names_and_names_before_file_times(tmp_p
     assert [(claim.offset_ns, claim.trust) for claim in claims if claim] == [
         (600 * NS, Trust.MEASURED),
         (AT - 5 * NS, Trust.FILE_NAME),
+        (AT + NS // 4 - 9 * NS, Trust.FILE_NAME),
         (AT - 9 * NS, Trust.FILE_TIME),
         (0, Trust.MEASURED),
         (77, Trust.TOLD),
     ]
+
+
+def test_times_in_names_and_headers_are_in_the_zone_told(tmp_path: Path) -> None:
+    hints = ClockHints(zone=timezone(timedelta(hours=2)))
+    later = 2 * 3600 * NS
+    for name, expected in (
+        ("perf-x-20250102-030405.data", AT - later - 5 * NS),
+        ("perf-x-20250102-030405Z.data", AT - 5 * NS),
+        ("perf.data.2025010203040500", AT - later - 9 * NS),
+        ("perf.data.2025010203040500.gz", AT - later - 9 * NS),
+    ):
+        claim = hints.of_perf_data(tmp_path / name, perf_data(), 5 * NS, 9 * NS)
+        assert claim is not None
+        assert claim.offset_ns == expected, name
+    captured = ScriptHeader(captured="Thu Jan  2 03:04:05 2025")
+    (tmp_path / "out.txt").write_text("x")
+    claim = hints.of_script(tmp_path / "out.txt", captured, 5 * NS, 9 * NS)
+    assert claim is not None
+    assert claim.offset_ns == AT - later - 9 * NS
+    assert "in the zone told" in claim.how
 
 
 def test_text_has_its_clock_in_the_header_or_ends_when_it_was_captured(tmp_path: Path) -> None:

@@ -25,6 +25,15 @@ def test_what_measures_time_comes_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "expected"),
+    [("cycles:ppp", True), ("cpu_atom/cycles/P", True), ("instructions", True), ("", True),
+     (eventnames.UNKNOWN, True), ("page-faults", False), ("sched:sched_switch", False)],
+)  # fmt: skip
+def test_some_events_are_time_on_a_core(name: str, expected: bool) -> None:
+    assert eventnames.is_time_like(name) is expected
+
+
+@pytest.mark.parametrize(
     ("kind", "config", "name"),
     [(0, 0, "cycles"), (0, 1 << 33, "cycles"), (1, 0, "cpu-clock"), (1, 9, "dummy"),
      (2, 17, "tracepoint 17"), (4, 0x1A8, "raw 0x1a8"), (8, 3, "event 8/0x3")],

@@ -78,6 +78,18 @@ def test_samples_without_a_core_are_of_none() -> None:
     assert found.sampled_seconds() is None
 
 
+def test_events_that_are_no_time_fill_no_core(tmp_path: Path) -> None:
+    stretches = (Stretch(START, "page-faults", 100.0),)
+    data = by_hand(every(0, 1, 300, 0), stacks=STACKS, stretches=stretches)
+    assert MemorySegment(data).sampled_seconds() is None
+    write_segment(tmp_path, data)
+    recording = Recording.open(tmp_path)
+    for ask in (queries.core_map, queries.sample_map):
+        assert np.isnan(ask(recording, at(0, 10), 40).worst_percent_of_core).all()
+    (said,) = queries.top(recording, at(0, 10)).notes
+    assert said.startswith("page-faults is no measure of time on a core")
+
+
 def test_the_kernels_own_times_are_preferred() -> None:
     data = by_hand(every(0, 1, 50, 0), stacks=STACKS, blocks=jiffies(10, {0: {"idle": 100}}))
     assert MemorySegment(data).sampled_seconds() is None

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import numpy as np
 from msgspec.structs import replace
 
-from exhume.ingest.collect import NO_TIMES, Seen, named_ratio
+from exhume.ingest.collect import Seen, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
@@ -117,8 +117,7 @@ class PerfAssembler:
         if self._last.lost:
             problems.append(f"the kernel dropped {self._last.lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
-        if seen.without_time:
-            notes.append(NO_TIMES)
+        notes += seen.notes(self._last.chosen())
         return Facts(
             samples=sum(counts.values()),
             idle=seen.idle,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from exhume.ingest.collect import NO_TIMES, Collector, named_ratio
+from exhume.ingest.collect import Collector, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.rows import cores_of
@@ -179,6 +179,6 @@ class ScriptAssembler:
             other_events=others,
             cores=tuple(sorted(self._collected.seen.cores)),
             named_ratio=named_ratio(tree),
-            notes=(NO_TIMES,) if self._collected.seen.without_time else (),
+            notes=tuple(self._collected.seen.notes(self._wanted)),
             problems=tuple(problems),
         )

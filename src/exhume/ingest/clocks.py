@@ -28,6 +28,8 @@ DAY_NS = 86_400 * NS
 _NAME = re.compile(
     r"(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)[-_T.](\d\d)[-:.]?(\d\d)[-:.]?(\d\d)(Z?)(?![0-9])"
 )
+# perf record --switch-output or --timestamp-filename: perf.data.2026111619024467
+_PERF_NAME = re.compile(r"\.(\d{14})(\d\d)(?:$|\.)")
 _HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
 _BOTH_READ = "both clocks were recorded"
 WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
@@ -69,19 +71,21 @@ class ClockHints(Struct, frozen=True):
     def _told(offset_ns: int) -> Claim:
         return Claim(offset_ns, Trust.TOLD, f"--offset {offset_ns / NS:.9g}")
 
-    @staticmethod
     def _of_file(
-        path: Path, first_ns: int | None, last_ns: int | None, captured: str
+        self, path: Path, first_ns: int | None, last_ns: int | None, captured: str
     ) -> Claim | None:
         if first_ns is None or last_ns is None:
             return None
-        started = name_time_ns(path.name)
-        if started is not None:
-            how = "by the time in its name, taken as UTC: a second or two off"
+        zone = self.zone or UTC
+        taken = "in the zone told" if self.zone else "taken as UTC"
+        if (started := name_time_ns(path.name, zone)) is not None:
+            how = f"by the time in its name, {taken}: a second or two off"
             return Claim(started - first_ns, Trust.FILE_NAME, how)
-        written = _captured_ns(captured) if captured else None
-        if written is not None:
-            how = "guessed: it ended when its header says it was captured, taken as UTC"
+        if (ended := _name_end_ns(path.name, zone)) is not None:
+            how = f"by the time in its name, when perf closed it, {taken}: a second or two off"
+            return Claim(ended - last_ns, Trust.FILE_NAME, how)
+        if (written := _captured_ns(captured, zone)) is not None:
+            how = f"guessed: it ended when its header says it was captured, {taken}"
             return Claim(written - last_ns, Trust.FILE_TIME, how)
         how = "guessed: it ended when the file was last written; --offset sets it"
         return Claim(path.stat().st_mtime_ns - last_ns, Trust.FILE_TIME, how)
@@ -141,16 +145,22 @@ def _is_same_clock(known: Claim, claim: Claim | None) -> bool:
     return abs(known.offset_ns - claim.offset_ns) <= SAME_BOOT_NS
 
 
-def name_time_ns(name: str) -> int | None:
+def name_time_ns(name: str, zone: tzinfo = UTC) -> int | None:
     """When a recording was started, if the file's name says so."""
     found = _NAME.search(name)
     if found is None:
         return None
-    try:
-        started = datetime(*(int(part) for part in found.groups()[:6]), tzinfo=UTC)  # type: ignore[misc,arg-type]
-    except ValueError:
+    *digits, is_utc = found.groups()
+    return _digits_ns("".join(digits), UTC if is_utc else zone)
+
+
+def _name_end_ns(name: str, zone: tzinfo) -> int | None:
+    """When perf closed a file that it named itself: to hundredths of a second."""
+    found = _PERF_NAME.search(name)
+    if found is None:
         return None
-    return int(started.timestamp()) * NS if 1990 <= started.year < 2200 else None
+    ended = _digits_ns(found[1], zone)
+    return None if ended is None else ended + int(found[2]) * (NS // 100)
 
 
 def name_host(name: str) -> str:
@@ -158,8 +168,18 @@ def name_host(name: str) -> str:
     return found["host"] if found else ""
 
 
-def _captured_ns(text: str) -> int | None:
+def _digits_ns(digits: str, zone: tzinfo) -> int | None:
+    """20261115201517; not by strptime, which takes 8 ms to load."""
     try:
-        return int(datetime.strptime(text, _CAPTURED).replace(tzinfo=UTC).timestamp()) * NS
+        found = datetime.fromisoformat(f"{digits[:8]}T{digits[8:]}").replace(tzinfo=zone)
     except ValueError:
         return None
+    return int(found.timestamp()) * NS if 1990 <= found.year < 2200 else None
+
+
+def _captured_ns(text: str, zone: tzinfo) -> int | None:
+    try:
+        found = datetime.strptime(text, _CAPTURED) if text else None
+    except ValueError:
+        return None
+    return None if found is None else int(found.replace(tzinfo=zone).timestamp()) * NS

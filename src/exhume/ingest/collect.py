@@ -12,6 +12,7 @@ from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
 from exhume.model.arrays import I32, I64, U16, U64, Bool
 from exhume.model.sample import NO_CORE
 from exhume.model.stack import FrameKind, StackTree
+from exhume.perf.eventnames import UNKNOWN, is_time_like
 
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
 """No capture is longer: times that are further from the others are damage."""
@@ -65,12 +66,20 @@ class Seen(Struct):
             return ()
         rate = rate_hz or (float(np.median(self.rates)) if self.rates else 0.0)
         period = round(1e9 / rate) if rate else 1
-        return (Interval(self.first_ns, self.last_ns + period, event or "unknown", rate),)
+        return (Interval(self.first_ns, self.last_ns + period, event or UNKNOWN, rate),)
 
     @property
     def fingerprint(self) -> U64:
         """The same for the same samples."""
         return NO_SKETCH if self.without_time else self.sketch.hashes
+
+    def notes(self, event: str) -> list[str]:
+        found = [NO_TIMES] if self.without_time else []
+        if self.first_ns is not None and not is_time_like(event):
+            found.append(
+                f"{event} is no measure of time on a core: read percentages as shares of its events"
+            )
+        return found
 
     def problems(self) -> list[str]:
         if not self.impossible:

@@ -22,6 +22,7 @@ _RAW = 4
 _TIME_LIKE = (
     "cpu-clock", "task-clock", "cycles", "cpu-cycles", "ref-cycles", "bus-cycles", "instructions",
 )  # fmt: skip
+UNKNOWN = "unknown"
 _CLOCKS = ("cpu-clock", "task-clock")
 # `cycles:ppp`, `cpu-clock:uhH`, `cpu_core/cycles/P`, `cpu/cpu-cycles,period=…/`
 _PMU_EVENT = re.compile(r"[\w.-]+/([\w-]+)[^/]*/\w*")
@@ -53,7 +54,8 @@ def preference(name: str) -> int:
 
 
 def is_time_like(name: str) -> bool:
-    return plain(name) in _TIME_LIKE
+    """Where nobody says what was sampled, it is taken to be perf's default, which is."""
+    return plain(name) in (*_TIME_LIKE, "", UNKNOWN)
 
 
 def rate_of(name: str, rate_hz: float | None, period: int | None) -> float | None:

@@ -14,6 +14,7 @@ from exhume.model.arrays import I32, I64, U32
 from exhume.model.modes import MAP_MODES
 from exhume.model.sample import NO_CORE, Samples, Stretch
 from exhume.model.stack import Mode, StackTree
+from exhume.perf.eventnames import is_time_like
 from exhume.store.rollups import SECOND_NS, CoreSeconds, period_ns
 from exhume.store.view import SegmentView
 
@@ -27,6 +28,11 @@ _NOTHING = np.empty(0, np.int64)
 def has_core_times(fields: Iterable[str]) -> bool:
     """Times that the kernel counted are better than any samples."""
     return any(field.startswith("cpu.") for field in fields)
+
+
+def tells_time(stretch: Stretch) -> bool:
+    """Page faults and context switches come when they like: they are no time on a core."""
+    return 0 < period_ns(stretch) <= SPARSE_NS and is_time_like(stretch.event)
 
 
 def sampled_cores(view: SegmentView) -> tuple[int, ...]:
@@ -43,7 +49,7 @@ class SampledRollUp:
         edges = [max(start_ns, stretch.start_ns) for stretch in stretches] + [end_ns]
         cuts, periods = [_NOTHING], [_NOTHING]
         for (begin, end), stretch in zip(pairwise(edges), stretches, strict=True):
-            if begin < end and 0 < period_ns(stretch) <= SPARSE_NS:
+            if begin < end and tells_time(stretch):
                 cuts.append(_seconds(begin, end))
                 periods.append(np.full(len(cuts[-1]) - 1, period_ns(stretch), np.int64))
         self._start_ns = np.concatenate([cut[:-1] for cut in cuts])

@@ -22,7 +22,7 @@ _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
 _BAD = Style(color="red", bold=True)
 _CORE_TIMES = "cpu.idle"
-_BY_SAMPLES = "  No times of cores were among the files: `exhume cores` counts samples."
+_BY_SAMPLES = "  No times of cores were among the files: `exhume cores` shows what samples tell."
 _NO_CORES = "  No times of cores were among the files, so `exhume cores` has nothing to show."
 _SHOWN_NOTES = 20
 _SHOWN_FILES = 40

@@ -6,8 +6,9 @@ import numpy as np
 
 from exhume.model.series import MISSING
 from exhume.model.window import Window
+from exhume.perf.eventnames import is_time_like
 from exhume.store.recording import Recording
-from exhume.store.view import SegmentView, runs
+from exhume.store.view import SegmentView, runs, stretch_at
 
 
 def notes(
@@ -23,6 +24,7 @@ def notes(
         with recording.sparing(view):
             lost += lost_samples(view, window, cores)
         found.extend(_lowered_rate(view, window))
+        found.extend(_no_time(view, window))
         with recording.sparing(view):
             found.extend(_gaps(view, window))
     if lost:
@@ -56,6 +58,16 @@ def _lowered_rate(view: SegmentView, window: Window) -> list[str]:
         f"the sampling rate was down to {rate} Hz of {round(highest)} in part of it"
         for rate in sorted(rates)
         if rate < round(highest)
+    ]
+
+
+def _no_time(view: SegmentView, window: Window) -> list[str]:
+    sampled = [run for run in runs(view, window) if run.weight_ns]
+    names = {stretch_at(view.stretches, run.start_ns).event for run in sampled}
+    return [
+        f"{name} is no measure of time on a core: read percentages as shares of its events"
+        for name in sorted(names)
+        if not is_time_like(name)
     ]
 
 

@@ -13,8 +13,8 @@ from exhume.model.window import Window
 from exhume.store.queries.core_map import core_map
 from exhume.store.queries.select import Chosen, chosen
 from exhume.store.recording import Recording
-from exhume.store.sampled_cores import MODES, SPARSE_NS, sampled_cores
-from exhume.store.view import SegmentView
+from exhume.store.sampled_cores import MODES, sampled_cores, tells_time
+from exhume.store.view import SegmentView, stretch_at
 
 
 def sample_map(recording: Recording, window: Window, columns: int) -> CoreMap:
@@ -31,7 +31,7 @@ def sample_map(recording: Recording, window: Window, columns: int) -> CoreMap:
     for view in views if sampled_on else ():
         with recording.sparing(view):
             for part in chosen(view, window, wanted, cut_at_clocks=True):
-                if 0 < part.run.weight_ns <= SPARSE_NS:
+                if tells_time(stretch_at(view.stretches, part.run.start_ns)):
                     known |= _covered(view, part, window, step_ns, columns)
                     _add(busy, view, part, window, step_ns, row_of)
     shares = np.minimum(100.0, busy * (100.0 / step_ns))
