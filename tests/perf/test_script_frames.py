@@ -76,6 +76,15 @@ def test_a_run_of_nameless_frames_is_one_and_odd_lines_are_counted() -> None:
     assert reader.odd == 1  # each different line once
 
 
+def test_source_lines_below_frames_are_no_frames_and_not_odd() -> None:
+    reader = StackReader()
+    text = (
+        b"\t2ba7 inner+0x4\n  my object.h:214 (inlined)\n\t2ba7 outer+0x4 (/x)\n  x[2ba7]\n  ??:?\n"
+    )
+    assert [frame.name for frame in reader.read(text)] == ["outer", "inner"]
+    assert reader.odd == 0
+
+
 @pytest.mark.parametrize(
     ("names", "mode"),
     [

@@ -386,6 +386,6 @@ def test_samples_of_no_core_say_what_to_record(browser: Browser, tmp_path: Path)
     write_segment(tmp_path, by_hand(samples))
     with served(tmp_path) as address, opened(browser, address) as tab:
         tab.go()
-        expect(tab.page.locator(".lane-note")).to_contain_text("-a or --sample-cpu")
+        expect(tab.page.locator(".lane-note")).to_contain_text("perf record -a")
         tab.page.get_by_role("button", name="Select all that is shown").click()
         expect(tab.page.locator("canvas.flame")).to_be_visible()

@@ -39,6 +39,8 @@ _VSYSCALL = "[vsyscall]"
 _KERNEL_HALF = 0xFFFF << 48
 _OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
 _JIT_MAP = re.compile(r"perf-\d+\.map")
+# `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
+_SOURCE_LINE = re.compile(rb"\S.*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
 
 
 class _Line(Struct, frozen=True):
@@ -96,8 +98,9 @@ class StackReader:
     def _remember(self, raw: bytes) -> _Line:
         if len(self._lines) >= REMEMBERED_LINES:
             self._lines.clear()
-        line = self._lines[raw] = _parse(raw.strip()[:MAX_LINE_BYTES])
-        if not line.frames and raw.strip():
+        text = raw.strip()[:MAX_LINE_BYTES]
+        line = self._lines[raw] = _parse(text)
+        if not line.frames and text and not _SOURCE_LINE.fullmatch(text):
             self.odd += 1
         return line
 

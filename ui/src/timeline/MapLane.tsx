@@ -9,7 +9,7 @@ import { Pictures } from './paint'
 import { worstSeen } from './worst'
 
 const pictures = new Pictures()
-const NO_CORES = 'Which core ran what is not in this recording; perf notes it with -a or --sample-cpu.'
+const NO_CORES = 'No core is in this recording: mpstat, copies of /proc/stat and perf record -a have them.'
 
 /** Whole pixels a row, so that all rows are equally high. */
 export function rowHeight(cores: number, room: number): number {
