@@ -15,7 +15,8 @@ class FrameKind(IntEnum):
     USER = 1
     KERNEL = 2
     UNKNOWN = 3
-    """Addresses nobody could name: `module+0x1f0`, or a run of them folded to `[unknown]`."""
+    """Code nobody could name: `module+0x1f0`, where its function begins if that is known, or a run
+    of them folded to `[unknown]`."""
 
 
 class Mode(IntEnum):

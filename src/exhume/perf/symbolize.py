@@ -46,7 +46,7 @@ class FrameTable:
 
 
 class Symbolizer:
-    """Names addresses by the tables it is given; what has no name becomes module+offset."""
+    """Names addresses by the tables it is given; what has no name becomes module+address."""
 
     def __init__(
         self, frames: FrameTable, find_table: FindTable, kernel: SymbolTable | None
@@ -98,7 +98,11 @@ class Symbolizer:
 
         def name(symbols: list[int]) -> I64:
             names = demangle_all([table.name(one) for one in symbols])
-            return self.frames.numbers(Frame(name, module, FrameKind.USER) for name in names)
+            starts = table.start[symbols].tolist()
+            return self.frames.numbers(
+                Frame(name, module, FrameKind.USER) if name else _nameless(module, start)
+                for name, start in zip(names, starts, strict=True)
+            )
 
         where = table.vaddr_of_offset(offsets)
         where = np.where(where == NOWHERE, offsets, where)
@@ -120,8 +124,10 @@ class Symbolizer:
 
     def _nameless(self, module: str, addresses: U64) -> I64:
         unique, inverse = np.unique(addresses, return_inverse=True)  # in order they compress well
-        numbers = self.frames.numbers(
-            Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)
-            for address in unique.tolist()
-        )
+        numbers = self.frames.numbers(_nameless(module, address) for address in unique.tolist())
         return numbers[inverse]
+
+
+def _nameless(module: str, address: int) -> Frame:
+    """`address`: where its function begins, if that is known."""
+    return Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)

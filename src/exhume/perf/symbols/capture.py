@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.host import Host
-from exhume.perf.symbols import elf, gopclntab, vdso
+from exhume.perf.symbols import ehframe, elf, gopclntab, vdso
 from exhume.perf.symbols.build import Symbols, build
 from exhume.perf.symbols.cache import path_of
 from exhume.perf.symbols.debugfile import read_minidebug, read_separate
@@ -29,6 +29,9 @@ from exhume.perf.symbols.mapped import (
 )
 from exhume.perf.symbols.table import SymbolTable
 
+# Where a stripped program has its functions still; the last one knows no names.
+_EXTRAS = (("minidebug", read_minidebug), ("pclntab", gopclntab.read), ("eh_frame", ehframe.read))
+
 
 class CaptureResult(Struct, frozen=True):
     key: str
@@ -36,7 +39,7 @@ class CaptureResult(Struct, frozen=True):
     """There is a table in the cache now. It may be empty: still the file's segments are known."""
     symbol_count: int
     sources: tuple[str, ...]
-    """Of `symtab`, `dynsym`, `plt`, `debug`, `minidebug`, `pclntab`."""
+    """Of `symtab`, `dynsym`, `plt`, `debug`, `minidebug`, `pclntab`, `eh_frame`."""
     via: str
     """How the file was reached: `map_files`, `exe`, `root`, `host` or `self`; empty where not."""
     reason: str
@@ -65,7 +68,7 @@ def capture(host: Host, mapping: MappedFile, cache: Path) -> CaptureResult:
     except OSError as error:
         reason = f"the symbol cache {cache} can't be written: {error.strerror}"
         return CaptureResult(mapping.key, False, 0, read.sources, via, reason)
-    count = len(read.table)
+    count = read.table.named
     reason = "" if count else "stripped: it has no symbols, and no debug file was found"
     return CaptureResult(mapping.key, True, count, read.sources, via, reason)
 
@@ -116,9 +119,11 @@ def _read_elf(image: Image, path: str, roots: tuple[Path, ...]) -> _Read:
     if not program.symtab:
         pieces["debug"] = read_separate(program, path, roots)
         if not pieces["debug"]:
-            for name, reader in (("minidebug", read_minidebug), ("pclntab", gopclntab.read)):
+            for name, reader in _EXTRAS:
                 with suppress(ParseError):  # a broken extra must not cost the rest
                     pieces[name] = reader(image, program, path)
+                if pieces.get(name):
+                    break
     pieces["plt"] = program.plt
     found = {name: piece for name, piece in pieces.items() if piece}
     table = build(list(found.values()), program.load_segments)

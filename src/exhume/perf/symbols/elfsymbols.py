@@ -103,6 +103,16 @@ class _Places(Struct, frozen=True):
         return np.minimum(shndx.astype(np.int64), len(self.end) - 1)
 
 
+def code_end(sections: tuple[Section, ...], addresses: U64) -> U64:
+    """The end of the section of code that each address lies in; 0 where it lies in none."""
+    places = _Places.of(sections)
+    order = np.flatnonzero(places.executable)
+    order = order[np.argsort(places.start[order], kind="stable")]
+    ends = np.concatenate([places.end[order], np.zeros(1, np.uint64)])
+    found = ends[np.searchsorted(places.start[order], addresses, "right") - 1]
+    return np.where(addresses < found, found, np.uint64(0))
+
+
 def _is_function(rows: NDArray[np.void], places: _Places) -> Bool:
     kind = rows["info"] & 15
     section = rows["shndx"]

@@ -48,7 +48,8 @@ class SymbolTable(Struct, frozen=True, dict=True):
     start: U64
     end: U64
     name_offset: U32
-    """Shape (symbols + 1,): name i is `names[name_offset[i]:name_offset[i + 1]]`."""
+    """Shape (symbols + 1,): name i is `names[name_offset[i]:name_offset[i + 1]]`. Of functions of
+    a stripped program only where they are is known: their names are empty."""
     names: bytes
     module: U16
     """Index into `modules`; all 0 except for the kernel."""
@@ -58,6 +59,11 @@ class SymbolTable(Struct, frozen=True, dict=True):
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def named(self) -> int:
+        """How many have a name."""
+        return int(np.count_nonzero(np.diff(self.name_offset)))
 
     def lookup(self, addresses: U64) -> I64:
         """Index of the symbol that covers each address, -1 where none does."""
