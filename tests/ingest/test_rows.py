@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from exhume.ingest.rows import RowWriter, Sketch, cores_of, likeness, usual_rate_hz
 from exhume.model.arrays import I64
@@ -39,8 +40,28 @@ def test_the_usual_rate_is_that_of_busy_cores() -> None:
     busy = np.arange(0, NS, NS // 100)
     time = np.concatenate([busy, busy + 7, [5, NS - 1]])
     core = np.array([0] * 100 + [1] * 100 + [2, 2], np.uint16)
-    assert usual_rate_hz(time, core) == 100
-    assert usual_rate_hz(time[:1], core[:1]) is None
+    tid = np.zeros(len(core), np.int32)
+    assert usual_rate_hz(time, core, tid) == 100
+    assert usual_rate_hz(time[:1], core[:1], tid[:1]) is None
+
+
+def test_the_usual_rate_of_cores_that_seldom_work_is_that_of_their_bursts() -> None:
+    """A tenth of the time, for a sample or two at once."""
+    rng = np.random.default_rng(4)
+    begins = np.sort(rng.choice(5_000, 250, replace=False)) * 20
+    ticks = np.unique(np.concatenate([begin + np.arange(rng.integers(1, 3)) for begin in begins]))
+    time = ticks * (NS // 100) + rng.integers(0, NS // 2000, len(ticks))
+    none = np.zeros(len(time), np.int32)
+    found = usual_rate_hz(time, none.astype(np.uint16), none)
+    assert found == pytest.approx(100, rel=0.02)
+
+
+def test_where_cores_are_not_known_threads_tell_the_rate() -> None:
+    """Four threads at once are not one of four times the rate."""
+    time = np.repeat(np.arange(0, NS, NS // 100), 4) + np.tile(np.arange(4) * 1_000_000, 100)
+    core = np.full(400, NO_CORE, np.uint16)
+    tid = np.tile(np.array([7, 70_000, 8, 9], np.int32), 100)
+    assert usual_rate_hz(time, core, tid) == 100
 
 
 def test_rows_are_kept_apart_by_ten_minutes_and_renumbered_at_the_end(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class Seen(Struct):
         self.cores.update(np.flatnonzero(np.bincount(core)).tolist())
         self.cores.discard(NO_CORE)
         self.sketch.add(time, core, tid)
-        if found := rate_hz or usual_rate_hz(time, core):
+        if found := rate_hz or usual_rate_hz(time, core, tid):
             self.rates.append(found)
 
     def _span(self, first_ns: int | None, last_ns: int | None) -> None:

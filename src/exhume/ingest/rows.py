@@ -16,6 +16,9 @@ from exhume.model.sample import NO_CORE
 
 SKETCH_SIZE = 256
 _MAX_OPEN = 64
+_SHORT_SHARE = 0.05
+_NEAR = 1.4
+"""Distances that differ by less are of one rate."""
 ROWS_SUFFIX = ".rows"
 
 
@@ -113,9 +116,19 @@ def cores_of(cpu: U32 | I32) -> U16:
     return np.minimum(number, np.uint32(NO_CORE)).astype(np.uint16)
 
 
-def usual_rate_hz(time_ns: I64, core: U16) -> float | None:
-    """From the distances between neighbours on a core; None where there are none."""
-    order = np.lexsort((time_ns, core))
+def usual_rate_hz(time_ns: I64, core: U16, tid: I32) -> float | None:
+    """That of a busy core, from the distances between neighbours; None where there are none.
+
+    A core that works a little now and then has long distances: the short ones tell. On one that is
+    busy they only scatter, and the middle is nearer to the truth. Where cores are not known threads
+    tell: several run at once.
+    """
+    place = np.where(core == NO_CORE, tid.astype(np.int64) + (NO_CORE + 1), core.astype(np.int64))
+    order = np.lexsort((time_ns, place))
     gaps = np.diff(time_ns[order])
-    gaps = gaps[(np.diff(core[order].astype(np.int64)) == 0) & (gaps > 0)]
-    return 1e9 / float(np.median(gaps)) if len(gaps) else None
+    gaps = gaps[(np.diff(place[order]) == 0) & (gaps > 0)]
+    if not len(gaps):
+        return None
+    middle = float(np.median(gaps))
+    short = float(np.median(gaps[gaps <= _NEAR * np.quantile(gaps, _SHORT_SHARE)]))
+    return 1e9 / (middle if middle < _NEAR * short else short)
