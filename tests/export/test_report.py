@@ -128,6 +128,15 @@ def test_a_healthy_page_has_no_chain_and_no_flame_graph() -> None:
     assert markdown(healthy()).startswith("# Healthy: nobody was harmed in this window\n")
 
 
+def test_cores_counted_from_samples_are_said_to_be() -> None:
+    counted = report(found())
+    assert counted.cores is not None
+    sampled = replace(counted, cores=replace(counted.cores, by_samples=True))
+    said = "counted from samples: no times of cores were recorded"
+    assert said in html(sampled)
+    assert said not in html(counted)
+
+
 def test_a_large_node_stays_a_small_page() -> None:
     wide = replace(report(found()), cores=core_map(192, 180, 180))
     assert len(html(wide)) < 8_000_000

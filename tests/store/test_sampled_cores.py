@@ -126,6 +126,18 @@ def test_a_segment_gives_what_the_head_gave(tmp_path: Path, roll_up: str) -> Non
     assert segment.core_seconds() is None
 
 
+def test_stretches_shorter_than_a_step_of_the_table_do_not_spoil_it(tmp_path: Path) -> None:
+    stretches = tuple(Stretch(START + at, "cpu-clock", 100.0) for at in (0, 400_000, 800_000))
+    samples = every(0, 0, 300, 0) + every(1, 0, 300, 0)
+    path = write_segment(tmp_path, by_hand(samples, stacks=STACKS, stretches=stretches))
+    segment = Segment(path)
+    found = segment.sampled_seconds()
+    assert found is not None
+    assert found.cores == (0, 1)
+    assert found.permille[USER, :, :3].tolist() == [[1000] * 3] * 2
+    assert segment.problems == {}
+
+
 def test_the_map_draws_them_at_any_width_and_says_so(tmp_path: Path) -> None:
     write_segment(tmp_path, node())
     recording = Recording.open(tmp_path)

@@ -129,6 +129,8 @@ def _cores(report: Report) -> str:
         "" if symptom is None else "the symptom",
     )
     said = f"{window_text(report.cores.window)}; a cell is the worst second of a core"
+    if report.cores.by_samples:
+        said += ", counted from samples: no times of cores were recorded"
     scale = 'idle <span class="legend"></span> 100 % busy'
     return _figure(
         "Every core around it" if symptom else "Every core", f"{said} · {scale}", picture

@@ -22,6 +22,8 @@ SPARSE_NS = 100_000_000
 """From one sample to the next; further apart they say less of an instant than counters do."""
 MODES = tuple(MAP_MODES.index(mode.name.lower()) for mode in Mode)
 """Which of MAP_MODES a sample's mode is."""
+_LEAST_NS = 1_000_000
+"""Times of the roll-up are written in steps of this."""
 _NOTHING = np.empty(0, np.int64)
 
 
@@ -49,7 +51,7 @@ class SampledRollUp:
         edges = [max(start_ns, stretch.start_ns) for stretch in stretches] + [end_ns]
         cuts, periods = [_NOTHING], [_NOTHING]
         for (begin, end), stretch in zip(pairwise(edges), stretches, strict=True):
-            if begin < end and tells_time(stretch):
+            if end - begin >= _LEAST_NS and tells_time(stretch):
                 cuts.append(_seconds(begin, end))
                 periods.append(np.full(len(cuts[-1]) - 1, period_ns(stretch), np.int64))
         self._start_ns = np.concatenate([cut[:-1] for cut in cuts])
