@@ -7,14 +7,15 @@ or JSON) and pidstat -u; copies of files of /proc (stat, softirqs, interrupts, s
 meminfo, vmstat, cgroups, loadavg, softnet_stat), counts of live cgroup directories and tables of
 `docker ps -a` and `systemctl`, with a line `### EPOCH …` above each, or one without; CSV with a
 column of times. What a file is shows in what is in it, not in its name. Folders and patterns stand
-for the files in them; what is nothing of the kind there is passed over.
+for the files in them; what is nothing of the kind there is passed over. A pipe is read to its end.
 
 All files end up on one time axis. perf's times count from about boot; their wall time comes from
 clocks that were recorded (`perf record -k`), from marks of wall time and uptime in copies of /proc
-files, from the time in a file's name (perf-HOST-20250102-03-04-05-120s.data), or from --offset, and
-the summary says which. mpstat's times are local and taken as UTC, unless --zone tells, or the other
-files only fit another zone. Where copies of /proc/stat and mpstat tell of the same second, the
-copies count. Samples of the idle loop itself are not kept, as in any recording.
+files, from the time in a file's name (perf-HOST-20250102-03-04-05-120s.data, or as perf record
+--switch-output names them), or from --offset, and the summary says which. mpstat's times are local
+and taken as UTC, unless --zone tells, or the other files only fit another zone. Where copies of
+/proc/stat and mpstat tell of the same second, the copies count. Samples of the idle loop itself are
+not kept, as in any recording.
 
 Of a log with lines of many machines those of the node that the other files are of are taken, or of
 the one that --name says, else of the first; how many were left out is told.
@@ -27,6 +28,7 @@ Examples:
   exhume import /mnt/incident --into incident        a folder of captures and kallsyms
   exhume import 'perf-*.data' kallsyms --name gpu-7   pieces of a night, the kernel's names
   exhume import out.perf.txt.gz --offset 1794773712.007
+  perf script | exhume import -                      what another program writes
   exhume top --data incident --at 03:14:02
 """
 
@@ -60,7 +62,9 @@ _REFRESH_SECONDS = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files, folders or patterns")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="files, folders or patterns; - for a pipe"
+    )
     parser.add_argument(
         "--into",
         type=Path,

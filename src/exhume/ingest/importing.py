@@ -19,6 +19,7 @@ from exhume.host import Host
 from exhume.ingest.clocks import ClockHints, name_host
 from exhume.ingest.inputs import Input, Missing, expand
 from exhume.ingest.manifest import Manifest
+from exhume.ingest.piped import without_pipes
 from exhume.ingest.placing import Placing
 from exhume.ingest.pool import Failed, Pool
 from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
@@ -74,8 +75,9 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
     """Raises ExhumeError where there is nothing to import, or no place to put it."""
     began = time.monotonic()
     folder = options.into / WORK_FOLDER
-    with _alone(options.into, folder):
-        inputs, missing = expand(options.files, options.into)
+    piped = folder / "piped"
+    with _alone(options.into, folder), without_pipes(options.files, piped) as files:
+        inputs, missing = expand(files, options.into, piped)
         if not inputs and not missing:
             raise ExhumeError("there is nothing to import", todo="name files or folders")
         manifest = Manifest(folder)

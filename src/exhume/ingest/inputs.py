@@ -31,14 +31,22 @@ class Missing(Struct, frozen=True):
     why: str
 
 
-def expand(given: Sequence[str], besides: Path) -> tuple[list[Input], list[Missing]]:
-    """Each file once, in the order of their names. `besides`: where the import goes to."""
+def expand(
+    given: Sequence[str], besides: Path, piped: Path | None = None
+) -> tuple[list[Input], list[Missing]]:
+    """Each file once, in the order of their names.
+
+    `besides`: where the import goes to; only what lies in `piped` counts of it.
+    """
     found: dict[Path, Input] = {}
     missing: list[Missing] = []
     for path, is_named in _paths(given):
         try:
             real = path.resolve()
-            if real.is_relative_to(besides.resolve()) or real in found:
+            is_own = real.is_relative_to(besides.resolve())
+            if piped is not None and real.is_relative_to(piped.resolve()):
+                is_own = False
+            if is_own or real in found:
                 continue
             if path.is_file():
                 found[real] = _input(path, is_named)
