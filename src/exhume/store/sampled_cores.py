@@ -57,9 +57,14 @@ class SampledRollUp:
         self._start_ns = np.concatenate([cut[:-1] for cut in cuts])
         self._end_ns = np.concatenate([cut[1:] for cut in cuts])
         self._period_ns = np.concatenate(periods)
+        self._edge_ns = np.stack([self._start_ns, self._end_ns], axis=1).ravel()
+        # Before, in and behind each second; what lies in none is counted as one more.
+        nowhere = len(self._start_ns)
+        places = [place for second in range(nowhere) for place in (nowhere, second)]
+        self._cell = np.array([*places, nowhere], np.int64) * len(Mode)
         self._mode = tree.mode
         self._counts: dict[int, U32] = {}
-        """By core: samples by mode and second."""
+        """By core: samples by second and mode."""
 
     def add(self, piece: Samples) -> None:
         if not len(self._start_ns) or not len(piece):
@@ -71,13 +76,13 @@ class SampledRollUp:
                 self._add_core(core, piece.time_ns[begin:end], piece.stack[begin:end])
 
     def _add_core(self, core: int, time_ns: I64, stack: I32) -> None:
-        second = np.searchsorted(self._start_ns, time_ns, "right") - 1
-        inside = (second >= 0) & (time_ns <= self._end_ns.take(second))
-        mode = self._mode.take(stack[inside]).astype(np.int64)
-        shape = len(Mode), len(self._start_ns)
-        cells = np.bincount(mode * shape[1] + second[inside], minlength=shape[0] * shape[1])
+        # In order of time: the edges are looked up among the samples, of which there are more.
+        edges = np.searchsorted(time_ns, self._edge_ns)
+        cell = np.repeat(self._cell, np.diff(edges, prepend=0, append=len(time_ns)))
+        cell += self._mode.take(stack)
+        shape = len(self._start_ns) + 1, len(Mode)
         counts = self._counts.setdefault(core, np.zeros(shape, np.uint32))
-        counts += cells.reshape(shape).astype(np.uint32)
+        counts += np.bincount(cell, minlength=counts.size).astype(np.uint32).reshape(shape)
 
     def result(self) -> CoreSeconds | None:
         """None where no core was sampled often enough."""
@@ -87,7 +92,7 @@ class SampledRollUp:
         length_ns = self._end_ns - self._start_ns
         permille = np.zeros((len(MAP_MODES), len(length_ns), len(cores)), np.int16)
         for column, core in enumerate(cores):
-            share = self._counts[core] * (self._period_ns * 1000 / length_ns)
+            share = self._counts[core][:-1].T * (self._period_ns * 1000 / length_ns)
             # Timers are not exact: a core can't do more than it has.
             share /= np.maximum(1, share.sum(axis=0) / 1000)
             permille[list(MODES), :, column] = np.rint(share)
