@@ -34,6 +34,8 @@ class MadeElf(Struct, frozen=True):
     machine: int = X86_64
     extra: dict[str, bytes] = field(default_factory=dict)
     """More sections by name, as they are."""
+    at: dict[str, int] = field(default_factory=dict)
+    """Addresses of those that have one."""
 
     def data(self) -> bytes:
         sections: list[tuple[str, int, int, int, int, bytes]] = [
@@ -51,7 +53,9 @@ class MadeElf(Struct, frozen=True):
                 table, text = self._symbol_table(symbols)
                 sections.append((name, kind, 0, 0, len(sections) + 1, table))
                 sections.append((strings, _STRTAB, 0, 0, 0, text))
-        sections += [(name, _PROGBITS, 0, 0, 0, body) for name, body in self.extra.items()]
+        sections += [
+            (name, _PROGBITS, 0, self.at.get(name, 0), 0, body) for name, body in self.extra.items()
+        ]
         names = b"\0".join(s[0].encode() for s in sections) + b"\0.shstrtab\0"
         sections.append((".shstrtab", _SHSTRTAB, 0, 0, 0, names))
         return self._lay_out(sections, names)
