@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from exhume.host import Host
+from tests.record.fake import Desk, FakeSampler, machine
+
 TINY_BYTES = 8 << 20
 
 
@@ -24,3 +27,19 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return machine(tmp_path / "host")
+
+
+@pytest.fixture
+def desk(host: Host, tmp_path: Path) -> Desk:
+    """Counters only."""
+    return Desk(host, tmp_path / "data")
+
+
+@pytest.fixture
+def sampling(host: Host, tmp_path: Path) -> Desk:
+    return Desk(host, tmp_path / "data", FakeSampler())

@@ -26,6 +26,8 @@ from exhume.store.headlog import FrameKind, HeadFile
 from exhume.store.layout import heads_path, symbols_path
 from exhume.store.ticks import Tick, decode_tick
 
+Script = Iterator[object]
+"""What happens between ticks: each step is a second."""
 SECOND = 1_000_000_000
 BOOT_NS = 5_000 * SECOND
 WALL_NS = 1_714_532_400 * SECOND  # 03:00:00 UTC, a whole ten minutes
@@ -283,3 +285,8 @@ def value(tick: Tick, field_id: str) -> list[int] | None:
         if reading.field == field_id:
             return [int(one) for one in reading.values]
     return None
+
+
+def sampler_of(desk: Desk) -> FakeSampler:
+    assert desk.sampler is not None
+    return desk.sampler

@@ -11,7 +11,7 @@ from exhume.store.heads import head_files, read_heads
 from exhume.store.layout import heads_path, symbols_path
 from exhume.store.symbols import kernel_key
 from tests.perf.test_naming import KERNEL_FUNCTIONS, K, table_of
-from tests.store.test_assemble import BOOT, IN_SOFTIRQ, T0, WALL, Hit, Log, S
+from tests.store.head_maker import BOOT, IN_SOFTIRQ, T0, WALL, Hit, Log, S
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from exhume.store.heads import read_heads
 from exhume.store.layout import heads_path, symbols_path
 from exhume.store.light_heads import read_light_heads
-from tests.store.test_assemble import IN_SOFTIRQ, Hit, Log
+from tests.store.head_maker import IN_SOFTIRQ, Hit, Log
 
 
 @pytest.fixture
