@@ -34,7 +34,7 @@ _UNITS = {
     "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000,
     "s": NS, "m": 60 * NS, "h": 3_600 * NS, "d": 86_400 * NS, "w": 604_800 * NS,
 }  # fmt: skip
-_PART = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ns|us|µs|ms|s|m|h|d|w)")
+_PART = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,18})?)(ns|us|µs|ms|s|m|h|d|w)")
 _AGO = re.compile(r"-(?P<minus>[0-9].*)|(?P<ago>[0-9].*?)\s*ago")
 _NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{0,18})?")
 _CALENDAR = re.compile(
