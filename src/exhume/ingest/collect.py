@@ -12,7 +12,7 @@ from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
 from exhume.model.arrays import I32, I64, U16, U64, Bool
 from exhume.model.sample import NO_CORE
 from exhume.model.stack import FrameKind, StackTree
-from exhume.perf.eventnames import UNKNOWN, is_time_like
+from exhume.perf.eventnames import UNKNOWN, is_time_like, no_time
 
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
 """No capture is longer: times that are further from the others are damage."""
@@ -76,9 +76,7 @@ class Seen(Struct):
     def notes(self, event: str) -> list[str]:
         found = [NO_TIMES] if self.without_time else []
         if self.first_ns is not None and not is_time_like(event):
-            found.append(
-                f"{event} is no measure of time on a core: read percentages as shares of its events"
-            )
+            found.append(no_time(event))
         return found
 
     def problems(self) -> list[str]:

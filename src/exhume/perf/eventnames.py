@@ -58,6 +58,11 @@ def is_time_like(name: str) -> bool:
     return plain(name) in (*_TIME_LIKE, "", UNKNOWN)
 
 
+def no_time(name: str) -> str:
+    """What to say of shares of an event that is not time-like."""
+    return f"{name} is no measure of time on a core: read percentages as shares of its events"
+
+
 def rate_of(name: str, rate_hz: float | None, period: int | None) -> float | None:
     """Samples a second of a busy core; None where only the samples themselves can tell."""
     if rate_hz:

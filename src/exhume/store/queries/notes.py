@@ -6,7 +6,7 @@ import numpy as np
 
 from exhume.model.series import MISSING
 from exhume.model.window import Window
-from exhume.perf.eventnames import is_time_like
+from exhume.perf.eventnames import is_time_like, no_time
 from exhume.store.recording import Recording
 from exhume.store.view import SegmentView, runs, stretch_at
 
@@ -64,11 +64,7 @@ def _lowered_rate(view: SegmentView, window: Window) -> list[str]:
 def _no_time(view: SegmentView, window: Window) -> list[str]:
     sampled = [run for run in runs(view, window) if run.weight_ns]
     names = {stretch_at(view.stretches, run.start_ns).event for run in sampled}
-    return [
-        f"{name} is no measure of time on a core: read percentages as shares of its events"
-        for name in sorted(names)
-        if not is_time_like(name)
-    ]
+    return [no_time(name) for name in sorted(names) if not is_time_like(name)]
 
 
 def _gaps(view: SegmentView, window: Window) -> list[str]:
