@@ -3,20 +3,18 @@ import { useAnswer } from '../client'
 import { hue } from '../colours'
 import { axis, info, lanes, order, type Order, ORDERS, show, SHOWS, utc } from '../state'
 import { duration, length, range } from '../time'
-import { bySamples, numaNodes } from './map'
+import { numaNodes } from './map'
 
 const WORDS: Record<string, string> = { busy: 'all', irq: 'irq', softirq: 'softirq' }
 
 const ORDER_WORDS: Record<Order, string> = { number: 'number', numa: 'NUMA node', heat: 'heat' }
 const NO_NUMA = 'NUMA nodes are not in this recording (a kernel without NUMA, imported files, or an older recorder)'
-const BY_SAMPLES = 'The map counts samples here: columns narrower than a second, or no times of cores were recorded. Only what the profiler saw, without steal and iowait.'
 
 /** Above the map: what it shows, in which order, and which lanes lie below. */
 export function Controls() {
   return (
     <div class="controls">
       <span class="what">{range(axis.value, utc.value)} <span class="faint">({duration(length(axis.value))})</span></span>
-      {bySamples.value && <span class="faint" title={BY_SAMPLES}>from samples</span>}
       <span class="spring" />
       <fieldset class="segmented" aria-label="What the map shows">
         {SHOWS.map((one) => (

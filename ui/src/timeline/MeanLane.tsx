@@ -4,8 +4,11 @@ import { percent } from '../figures'
 import { axis, show } from '../state'
 import { hover, themed } from './geometry'
 import { LineLane } from './LineLane'
-import { nodeLines } from './map'
+import { bySamples, nodeLines } from './map'
 import { worstSeen } from './worst'
+
+const BY_SAMPLES =
+  'The map counts samples here: columns are narrower than a second, or no times of cores were recorded. Only what the profiler saw, without steal and iowait.'
 
 /** The average that lied, drawn next to the truth. */
 export function MeanLane({ height }: { height: number }) {
@@ -33,7 +36,12 @@ export function MeanLane({ height }: { height: number }) {
   return (
     <div class="lane-with-close">
       <LineLane
-        name={`mean${of.value.mean} / worst${of.value.worst}`}
+        name={
+          <>
+            mean{of.value.mean} / worst{of.value.worst}
+            {bySamples.value && <span class="source" title={BY_SAMPLES}>from samples</span>}
+          </>
+        }
         label={`Node mean beside the worst core: ${said.value}`}
         data={data}
         lines={() => [
