@@ -59,6 +59,18 @@ def test_events_that_are_no_time_are_said_to_be_none(
     assert "sched:sched_switch is no measure of time on a core" in shown
 
 
+@pytest.mark.parametrize(("event", "is_said"), [("cycles", True), ("cpu-clock", False)])
+def test_a_rate_that_nobody_tells_is_said_to_be_guessed(
+    event: str, is_said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a clock the period of a sample tells it, of cycles it doesn't."""
+    path = write(tmp_path / "out.txt", made.script(1.0).replace("cpu-clock:", f"{event}:"))
+    assert run(path, "--into", str(tmp_path / "out"), "--utc") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    said = "how often it was sampled is not told: by the distances of its samples about 100 times"
+    assert (said in shown) is is_said
+
+
 def test_the_answer_as_json_fits_its_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -56,6 +56,19 @@ def test_the_usual_rate_of_cores_that_seldom_work_is_that_of_their_bursts() -> N
     assert found == pytest.approx(100, rel=0.02)
 
 
+def test_the_burst_that_perf_begins_with_tells_no_rate() -> None:
+    """As seen of cycles: five samples within a fraction of a millisecond on every core, of which
+    most have little to do after that."""
+    burst = np.array([0, 7, 10, 12, 39]) * 1000
+    busy = np.concatenate([burst, 15_000_000 + np.arange(90) * (NS // 90)])
+    quiet = np.concatenate([burst, [170_000_000, 900_000_000]])
+    time = np.concatenate([busy, *[quiet] * 20])
+    core = np.repeat(np.arange(21), [len(busy), *[len(quiet)] * 20]).astype(np.uint16)
+    assert usual_rate_hz(time, core, np.zeros(len(core), np.int32)) == pytest.approx(90, rel=0.01)
+    short = time[:5]
+    assert usual_rate_hz(short, core[:5], np.zeros(5, np.int32)) is not None
+
+
 def test_where_cores_are_not_known_threads_tell_the_rate() -> None:
     """Four threads at once are not one of four times the rate."""
     time = np.repeat(np.arange(0, NS, NS // 100), 4) + np.tile(np.arange(4) * 1_000_000, 100)

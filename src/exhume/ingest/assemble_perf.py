@@ -117,7 +117,7 @@ class PerfAssembler:
         if self._last.lost:
             problems.append(f"the kernel dropped {self._last.lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
-        notes += seen.notes(self._last.chosen())
+        notes += seen.notes(self._last.chosen(), self._last.rate_hz())
         return Facts(
             samples=sum(counts.values()),
             idle=seen.idle,

@@ -179,6 +179,6 @@ class ScriptAssembler:
             other_events=others,
             cores=tuple(sorted(self._collected.seen.cores)),
             named_ratio=named_ratio(tree),
-            notes=tuple(self._collected.seen.notes(self._wanted)),
+            notes=tuple(self._collected.seen.notes(self._wanted, self._header_rate(reader))),
             problems=tuple(problems),
         )

@@ -28,6 +28,7 @@ class Seen(Struct):
     cores: set[int] = field(default_factory=set)
     """As far as they say."""
     rates: list[float] = field(default_factory=list)
+    is_rate_guessed: bool = False
     sketch: Sketch = field(default_factory=Sketch)
     without_time: int = 0
     impossible: int = 0
@@ -39,6 +40,7 @@ class Seen(Struct):
         self._span(other.first_ns, other.last_ns)
         self.cores |= other.cores
         self.rates += other.rates
+        self.is_rate_guessed |= other.is_rate_guessed
         self.sketch.join(other.sketch.hashes)
         self.without_time += other.without_time
         self.impossible += other.impossible
@@ -53,6 +55,7 @@ class Seen(Struct):
         self.sketch.add(time, core, tid)
         if found := rate_hz or usual_rate_hz(time, core, tid):
             self.rates.append(found)
+            self.is_rate_guessed |= not rate_hz
 
     def _span(self, first_ns: int | None, last_ns: int | None) -> None:
         if first_ns is not None:
@@ -64,25 +67,38 @@ class Seen(Struct):
         """`rate_hz`: where the input tells it."""
         if self.first_ns is None or self.last_ns is None:
             return ()
-        rate = rate_hz or (float(np.median(self.rates)) if self.rates else 0.0)
+        rate = self._rate_hz(rate_hz)
         period = round(1e9 / rate) if rate else 1
         return (Interval(self.first_ns, self.last_ns + period, event or UNKNOWN, rate),)
+
+    def _rate_hz(self, told: float | None) -> float:
+        return told or (float(np.median(self.rates)) if self.rates else 0.0)
 
     @property
     def fingerprint(self) -> U64:
         """The same for the same samples."""
         return NO_SKETCH if self.without_time else self.sketch.hashes
 
-    def notes(self, event: str) -> list[str]:
+    def notes(self, event: str, rate_hz: float | None) -> list[str]:
+        """`rate_hz`: as in `intervals`."""
         found = [NO_TIMES] if self.without_time else []
         if self.first_ns is not None and not is_time_like(event):
             found.append(no_time(event))
+        elif rate_hz is None and self.is_rate_guessed:
+            found.append(
+                "how often it was sampled is not told: by the distances of its samples about "
+                f"{_rounded(self._rate_hz(None))} times a second on a busy core"
+            )
         return found
 
     def problems(self) -> list[str]:
         if not self.impossible:
             return []
         return [f"{self.impossible} samples have times that can't be; they are left out"]
+
+
+def _rounded(rate_hz: float) -> str:
+    return f"{rate_hz:,.0f}" if rate_hz >= 100 else f"{rate_hz:.3g}"
 
 
 class Collector:

@@ -16,6 +16,8 @@ from exhume.model.sample import NO_CORE
 
 SKETCH_SIZE = 256
 _MAX_OPEN = 64
+_SETTLING = 5
+"""perf begins with a burst: the kernel finds the period of cycles by trying, from 1 on."""
 _SHORT_SHARE = 0.05
 _NEAR = 1.4
 """Distances that differ by less are of one rate."""
@@ -125,8 +127,11 @@ def usual_rate_hz(time_ns: I64, core: U16, tid: I32) -> float | None:
     """
     place = np.where(core == NO_CORE, tid.astype(np.int64) + (NO_CORE + 1), core.astype(np.int64))
     order = np.lexsort((time_ns, place))
-    gaps = np.diff(time_ns[order])
-    gaps = gaps[(np.diff(place[order]) == 0) & (gaps > 0)]
+    gaps, is_same = np.diff(time_ns[order]), np.diff(place[order]) == 0
+    row = np.arange(len(gaps))
+    begin = np.maximum.accumulate(np.where(is_same, 0, row + 1))
+    settled = is_same & (gaps > 0) & (row - begin >= _SETTLING)
+    gaps = gaps[settled if settled.any() else is_same & (gaps > 0)]
     if not len(gaps):
         return None
     middle = float(np.median(gaps))
