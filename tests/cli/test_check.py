@@ -54,7 +54,7 @@ def test_the_exit_code_is_the_answer_in_every_form(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(command, "ask", lambda _: answer)
+    monkeypatch.setattr(command, "ask", lambda *_: answer)
     assert main(["check", *form]) == code
     out = capsys.readouterr().out
     if form == ["--json"]:

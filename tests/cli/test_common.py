@@ -3,13 +3,14 @@ from __future__ import annotations
 import argparse
 
 import pytest
+from msgspec.structs import replace
 
 from exhume.cli import common
 from exhume.cli.figures import NS
 from exhume.cli.main import with_negative_values
 from exhume.errors import EXIT_DATA, EXIT_USAGE, ExhumeError
 from exhume.model.answers import Filter, Span
-from exhume.model.window import Window
+from exhume.model.window import Ended, Window
 from tests.cli.made_up import NOW_NS, VIEW
 
 
@@ -42,6 +43,22 @@ def test_the_ways_to_name_a_window() -> None:
     assert window("--from 03:10") == (600, 0)
     assert window("--from -5m --to -1m") == (300, 60)
     assert window("--from 03:10 --to 03:11:30") == (600, 510)
+
+
+def test_of_an_imported_recording_the_end_is_now_and_all_of_it_is_meant() -> None:
+    whole = Window(NOW_NS - 7 * 86_400 * NS, NOW_NS - 86_400 * NS)
+    measured = Window(whole.end_ns - 3_600 * NS, whole.end_ns - 60 * NS)
+    view = replace(VIEW, ended=Ended(whole, measured))
+    args = parsed("")
+    assert common.window_of(args, view) == measured
+    args.default_whole = True
+    assert common.window_of(args, view) == whole
+    last = common.window_of(parsed("--last 90s"), view)
+    assert last == Window(whole.end_ns - 90 * NS, whole.end_ns)
+    at = common.window_of(parsed("--at 03:14:02"), view)
+    assert at.start_ns == whole.end_ns - 358 * NS
+    assert common.window_of(parsed("--from 03:10"), view).end_ns == whole.end_ns
+    assert view.show(whole.end_ns).startswith("2024-04-30 ")  # which is not today
 
 
 @pytest.mark.parametrize(

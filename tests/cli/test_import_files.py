@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 
 from exhume.cli import main as cli
 from exhume.cli.schemas import schemas
+from exhume.errors import EXIT_USAGE
 from tests.ingest import made
 from tests.ingest.made import write
 
@@ -27,10 +28,67 @@ def test_an_import_says_what_became_of_each_file_and_what_to_ask_next(
     assert "imported perf.data 200 100 2 1 s" in shown
     assert "by the time in its name, taken as UTC" in shown
     assert "node-1 · 2026-11-15 20:15:17" in shown or "node-1 · 20:15:17" in shown
-    assert f"exhume top --data {out} --at 2026-11-15T20:15:17+00:00 --for 2s" in shown
-    asked = ["top", "--data", str(out), "--at", "2026-11-15T20:15:17+00:00", "--for", "1s"]
-    assert cli.main(asked) == 0
+    for command in ("why", "cores", "top", "serve"):
+        assert f"exhume {command} --data {out} " in shown
+    assert cli.main(["top", "--data", str(out)]) == 0
     assert "worker" in capsys.readouterr().out
+
+
+def test_what_was_imported_is_asked_as_if_its_end_were_now(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "perf-node-1-20261115-201517-9s.data", made.capture(9.0).file())
+    log = write(tmp_path / "kern.log", "".join(
+        f"2026-11-{day}T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n" for day in ("02", "16")
+    ))  # fmt: skip
+    out = str(tmp_path / "out")
+    assert run(path, log, "--into", out, "--name", "node-1", "--utc") == 0
+    capsys.readouterr()
+
+    def asked(*words: str) -> str:
+        code = cli.main([words[0], "--data", out, "--utc", *words[1:]])
+        said = capsys.readouterr()
+        return " ".join((said.out + said.err).split()) if code in (0, 1, 2) else said.err
+
+    measured = "2026-11-15 20:15:17 – 20:15:2"
+    for command in ("top", "flame", "cores"):
+        assert measured in asked(command), command
+    assert "20:15:20 – 20:15:25 UTC" in asked("top", "--at", "2026-11-15T20:15:20")
+    assert "20:15:20 – 20:15:25 UTC" in asked("top", "--at", "20:15:20")
+    # What has only a time is all of it, and the night before last is named by its date.
+    assert "2026-11-02 03:00:00 – 2026-11-16 03:00:00 UTC" in asked("events")
+    assert asked("events", "--last", "1h").count("Out of memory") == 1
+    assert "2026-11-02" in asked("why")
+    assert "--from 2026-11-16T03:00:00+00:00 --to" in asked("top", "--at", "12:00")
+
+
+OOM = "Out of memory: Killed process 71 (worker) total-vm:1kB, anon-rss:1kB, file-rss:0kB"
+
+
+def test_a_check_of_imported_files_is_not_about_this_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "perf-node-1-20261115-201517-4s.data", made.capture(4.0).file())
+    out = str(tmp_path / "out")
+    assert run(path, "--into", out) == 0
+    capsys.readouterr()
+    cli.main(["check", "--data", out, "--utc"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "node-1 · Linux 5.4.0 · 2026-11-15 20:15:2" in shown
+    assert "Looked at: the last 0 min of what was imported, not this machine" in shown
+    (tmp_path / "known").write_text("ssh.service\n")
+    assert cli.main(["check", "--data", out, "--known", str(tmp_path / "known")]) == EXIT_USAGE
+
+
+def test_of_a_log_alone_its_events_are_what_to_ask_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write(tmp_path / "kern.log", f"2026-11-02T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n")
+    assert run(log, "--into", str(tmp_path / "out")) == 0
+    shown = capsys.readouterr().out
+    assert "exhume events --data " in shown
+    assert "exhume cores --data " not in shown
+    assert "exhume top --data " not in shown
 
 
 def test_cores_of_a_capture_alone_are_counted_from_its_samples(

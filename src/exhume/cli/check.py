@@ -3,7 +3,8 @@
 Looks at the last hour recorded, where this node records, and at the node itself: systemd's
 services, what is enabled and by whom it was brought, containers, memory cgroups, interrupts, the
 kernel. Nothing is changed, and a machine image can be checked before it is rolled out. An agent is
-unknown where no package brought it, or, with --known, where that file does not name it.
+unknown where no package brought it, or, with --known, where that file does not name it. With an
+imported recording as --data it looks at the last hour of that, and not at this machine.
 
 Exit code: 0 clean, 1 risks, 2 can't tell (something that should be there could not be seen). That
 is also what node-problem-detector asks of a custom plugin; --npd prints its one line.
@@ -27,6 +28,7 @@ from exhume.cli.progress import step
 from exhume.cli.runnable import risks_on_data
 from exhume.cli.safe import printable
 from exhume.model.check import CheckAnswer
+from exhume.model.window import Ended
 
 if TYPE_CHECKING:
     from exhume.store.recording import Recording
@@ -51,9 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.npd and args.json:
         raise common.usage("--npd and --json exclude each other", "give one of them")
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     with step("looking at the node"):
-        answer = ask(args)
+        answer = ask(args, view.ended)
     if args.npd:
         print(npd_line(answer))
     elif args.json:
@@ -66,14 +68,19 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_CODES[answer.status]
 
 
-def ask(args: argparse.Namespace) -> CheckAnswer:
+def ask(args: argparse.Namespace, ended: Ended | None) -> CheckAnswer:
     from msgspec.structs import replace
 
     from exhume.host import Host
-    from exhume.inquiry.check import check
+    from exhume.inquiry.check import check, check_imported
 
     known = None if args.known is None else read_known(args.known)
-    answer = check(_recording(args), Host(), known)
+    if ended is None:
+        answer = check(_recording(args), Host(), known)
+    elif known is None:
+        answer = check_imported(common.open_recording(args), ended)
+    else:
+        raise common.usage("--known is about this node, not about imported files", "without --data")
     return replace(answer, risks=risks_on_data(answer.risks, args.data))
 
 

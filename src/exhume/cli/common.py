@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from exhume.cli.figures import count
+from exhume.cli.figures import NS, count
 from exhume.cli.safe import printable
 from exhume.cli.times import (
     DURATION_FORMS,
@@ -64,11 +65,19 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--utc", action="store_true", help="times in UTC instead of the local zone")
 
 
-def add_window(parser: argparse.ArgumentParser, *, default: str, default_for: str = "5s") -> None:
+def add_window(
+    parser: argparse.ArgumentParser,
+    *,
+    default: str,
+    default_for: str = "5s",
+    default_whole: bool = False,
+) -> None:
+    """`default_whole`: of an imported recording also where there are only events."""
     forms = textwrap.indent(f"{TIME_FORMS}\n", "  ")
     group = parser.add_argument_group(
         "the window",
-        f"Without any of these: --last {default}.\n"
+        f"Without any of these: --last {default}; of an imported recording, all of it, and its end "
+        "is `now`.\n"
         f"A time T is one of\n{forms}A duration D is one of\n  {DURATION_FORMS}",
     )
     group.add_argument("--last", metavar="D", help="the last D up to now")
@@ -76,7 +85,7 @@ def add_window(parser: argparse.ArgumentParser, *, default: str, default_for: st
     group.add_argument("--for", dest="length", metavar="D", help=f"with --at: {default_for}")
     group.add_argument("--from", dest="start", metavar="T", help="from T, up to --to or now")
     group.add_argument("--to", dest="end", metavar="T", help="a bare clock time comes after --from")
-    parser.set_defaults(default_last=default, default_for=default_for)
+    parser.set_defaults(default_last=default, default_for=default_for, default_whole=default_whole)
 
 
 def add_filter(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +124,13 @@ def viewpoint(args: argparse.Namespace) -> Viewpoint:
     return Viewpoint(SystemClock().wall_ns(), UTC if args.utc else local_zone())
 
 
+def viewpoint_on(args: argparse.Namespace) -> Viewpoint:
+    """For a question about a recording: of an imported one, times are said from its end."""
+    from exhume.store.ended import ended
+
+    return replace(viewpoint(args), ended=ended(data_dir(args)))
+
+
 def window_of(args: argparse.Namespace, view: Viewpoint) -> Window:
     """The window asked for. The ways to ask exclude each other."""
     ways = [f"--{name}" for name, value in _ways(args) if value is not None]
@@ -129,12 +145,17 @@ def window_of(args: argparse.Namespace, view: Viewpoint) -> Window:
         return Window(start_ns, start_ns + parse_duration(args.length or args.default_for))
     if args.start is not None:
         start_ns = parse_time(args.start, view)
-        end_ns = view.now_ns if args.end is None else parse_time(args.end, view, after_ns=start_ns)
+        end_ns = (
+            view.latest_ns if args.end is None else parse_time(args.end, view, after_ns=start_ns)
+        )
         if end_ns <= start_ns:
             shown = Window(start_ns, end_ns)
             raise usage(f"the window {view.show_window(shown)} is empty", "--to comes after --from")
         return Window(start_ns, end_ns)
-    return Window(view.now_ns - parse_duration(args.last or args.default_last), view.now_ns)
+    if args.last is None and view.ended is not None:
+        return view.ended.whole if args.default_whole else view.ended.measured
+    length_ns = parse_duration(args.last or args.default_last)
+    return Window(view.latest_ns - length_ns, view.latest_ns)
 
 
 def filter_of(args: argparse.Namespace) -> Filter:
@@ -192,7 +213,14 @@ def need_recorded(spans: Sequence[Span], window: Window, view: Viewpoint) -> Non
             what = f"what was recorded between {start} and {end} is damaged ({span.problem})"
     if not shown:
         raise ExhumeError(f"{what}, nor at any other time", todo="'exhume up' records this node")
-    raise ExhumeError(f"{what}; recorded are: {'; '.join(shown)}", todo="ask for one of those")
+    last = stretches[-1]
+    example = " ".join(
+        f"{option} {view.local(at_ns).isoformat(timespec='seconds')}"
+        for option, at_ns in (("--from", last.start_ns), ("--to", last.end_ns + NS))
+    )
+    raise ExhumeError(
+        f"{what}; recorded are: {'; '.join(shown)}", todo=f"ask for one of those: {example}"
+    )
 
 
 def tell_problems(problems: Sequence[str]) -> None:

@@ -58,11 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from exhume.fleet.compare import compare
 
-    view = common.viewpoint(args)
     if args.within is not None:
         from exhume.cli.compare_within import within
 
-        answer = within(args, view)
+        answer = within(args)
     else:
         if args.event or args.case:
             raise common.usage("--event and --case go with --within", "name the recording")

@@ -11,7 +11,7 @@ import numpy as np
 
 from exhume.cli import common
 from exhume.cli.progress import step
-from exhume.cli.times import Viewpoint, parse_duration
+from exhume.cli.times import parse_duration
 from exhume.derive.rates import rates
 from exhume.errors import ExhumeError, ParseError
 from exhume.fleet.comparison import Comparison
@@ -36,13 +36,14 @@ _SEEN_KINDS = ("exec", "unit-start", "unit-failed", "container-start", "containe
 _BUSY_JIFFIES = 10.0
 
 
-def within(args: argparse.Namespace, view: Viewpoint) -> Comparison:
+def within(args: argparse.Namespace) -> Comparison:
     if args.ill or args.well or args.fleet or bool(args.event) == bool(args.case):
         raise common.usage(
             "--within goes with one of --event and --case, and without --ill or --well",
             "exhume compare --within DATA --event ena-tx-timeout",
         )
     args.data = args.within
+    view = common.viewpoint_on(args)
     window, length = common.window_of(args, view), parse_duration(args.each)
     from exhume.cli.light import open_light
 

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     window = whole_seconds(common.window_of(args, view))
     screen = common.console()
     look = common.look_of(screen)

@@ -75,7 +75,7 @@ class Wanted(Struct, frozen=True):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
-    common.add_window(parser, default="1h", default_for="1m")
+    common.add_window(parser, default="1h", default_for="1m", default_whole=True)
     group = parser.add_argument_group(
         "which events (each may be given more than once)",
         textwrap.fill(f"Kinds are {', '.join(KINDS)}.", 90),
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     window, wanted = common.window_of(args, view), wanted_of(args)
     if args.follow and (args.at is not None or args.end is not None):
         raise common.usage("--follow goes on from now", "without --at and --to")

@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     window, chosen = common.window_of(args, view), common.filter_of(args)
     _check(args)
     from exhume import export

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     window, chosen = common.window_of(args, view), common.filter_of(args)
     if not 0 <= args.min_percent <= 100:
         raise common.usage(f"--min-percent {args.min_percent:g}", "from 0 to 100")

@@ -21,7 +21,8 @@ Of a log with lines of many machines those of the node that the other files are 
 the one that --name says, else of the first; how many were left out is told.
 
 An import that was interrupted goes on where it stopped when it is called again. Afterwards ask it
-with --data DIR.
+with --data DIR: without a window of your own, commands answer for all of it, and 03:14 is the last
+time the clock showed that before its end.
 
 Examples:
   exhume import perf.data
@@ -29,7 +30,8 @@ Examples:
   exhume import 'perf-*.data' kallsyms --name gpu-7   pieces of a night, the kernel's names
   exhume import out.perf.txt.gz --offset 1794773712.007
   perf script | exhume import -                      what another program writes
-  exhume top --data incident --at 03:14:02
+  exhume why --data incident                         what was it?
+  exhume top --data incident --at 03:14:02           who ran then?
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from exhume.store.queries.irqs import irqs
 
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     window, cores = common.window_of(args, view), common.parse_cores(args.core)
     with step("reading the recording"):
         recording = open_light(args)

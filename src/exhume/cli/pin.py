@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from exhume.store import pins
 
-    root, view = common.data_dir(args), common.viewpoint(args)
+    root, view = common.data_dir(args), common.viewpoint_on(args)
     if not root.is_dir():
         raise ExhumeError(
             f"there is no recording in {root}", todo="say where it is with --data DIR"

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     window, wanted = common.window_of(args, view), field_of(args.field)
     if args.limit < 1:
         raise common.usage(f"--limit {args.limit} is too few", "at least 1")

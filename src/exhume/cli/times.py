@@ -1,6 +1,7 @@
 """Times and durations as people write them, and back. Pure: `now` and the zone are arguments.
 
-A clock time without a date is the most recent such time. Where a zone's clock goes back, a time
+A clock time without a date is the most recent such time: of an imported recording, the last before
+its end. Where a zone's clock goes back, a time
 comes twice: the later one is meant, unless that is still to come (write the offset to choose:
 `02:30+02:00`). Where it goes forward, a time is skipped: 02:30 then means half an hour after the
 jump, which is what a clock that nobody has changed yet would show.
@@ -19,7 +20,7 @@ from msgspec import Struct
 
 from exhume.cli.figures import NS
 from exhume.errors import EXIT_USAGE, ExhumeError
-from exhume.model.window import Window
+from exhume.model.window import Ended, Window
 
 TIME_FORMS = """\
 03:14:07, 03:14, 03:14:07.250    the last time the clock showed that
@@ -30,6 +31,7 @@ DURATION_FORMS = "250ms, 5s, 1m30s, 12h, 1d"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_NS = 253_402_300_000 * NS  # the end of the year 9999, where the calendar of Python ends
+_MS = 1_000_000
 _UNITS = {
     "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000,
     "s": NS, "m": 60 * NS, "h": 3_600 * NS, "d": 86_400 * NS, "w": 604_800 * NS,
@@ -51,6 +53,13 @@ class Viewpoint(Struct, frozen=True):
 
     now_ns: int
     zone: tzinfo
+    ended: Ended | None = None
+    """What the recording that is asked covers, where nothing more comes into it."""
+
+    @property
+    def latest_ns(self) -> int:
+        """What `now`, `5m ago` and 03:14 are said from. Last week's files have no other now."""
+        return self.now_ns if self.ended is None else self.ended.whole.end_ns
 
     def local(self, wall_ns: int) -> datetime:
         return (_EPOCH + timedelta(microseconds=wall_ns // 1_000)).astimezone(self.zone)
@@ -67,7 +76,9 @@ class Viewpoint(Struct, frozen=True):
 
     def show_window(self, window: Window) -> str:
         """`03:14:02 – 03:14:07`: dates only where needed, fractions only where they matter."""
-        digits = 3 if (window.start_ns % NS or window.end_ns % NS) and window.seconds < 10 else 0
+        # The end of what was recorded is an instant after its last sample: 1 ns is no fraction.
+        has_fraction = any(at_ns % NS >= _MS for at_ns in (window.start_ns, window.end_ns))
+        digits = 3 if has_fraction and window.seconds < 10 else 0
         same_day = self.local(window.start_ns).date() == self.local(window.end_ns).date()
         start = self.show(window.start_ns, digits, with_date=None if same_day else True)
         return f"{start} – {self.show(window.end_ns, digits, with_date=not same_day)}"
@@ -115,9 +126,9 @@ def local_zone(environ: dict[str, str] | None = None) -> tzinfo:
 
 def _parse(text: str, view: Viewpoint, after_ns: int | None) -> int | None:
     if text.lower() == "now":
-        return view.now_ns
+        return view.latest_ns
     if match := _AGO.fullmatch(text):
-        return view.now_ns - parse_duration(match["minus"] or match["ago"])
+        return view.latest_ns - parse_duration(match["minus"] or match["ago"])
     if _NUMBER.fullmatch(text):
         seconds = Decimal(text)
         # Small numbers are typing errors (5, 0314), large ones milliseconds; not times of a node.
@@ -131,12 +142,12 @@ def _parse(text: str, view: Viewpoint, after_ns: int | None) -> int | None:
         fraction_ns = int((match["fraction"] or "").ljust(9, "0"))
         if match["date"]:
             instants = _instants(date.fromisoformat(match["date"]), clock, zone, fraction_ns)
-            return max((i for i in instants if i <= view.now_ns), default=instants[0])
+            return max((i for i in instants if i <= view.latest_ns), default=instants[0])
         if after_ns is not None:
             found = _around(after_ns, (0, 1, 2), clock, zone, fraction_ns)
             return min(i for i in found if i > after_ns)
-        found = _around(view.now_ns, (0, -1, -2), clock, zone, fraction_ns)
-        return max(i for i in found if i <= view.now_ns)
+        found = _around(view.latest_ns, (0, -1, -2), clock, zone, fraction_ns)
+        return max(i for i in found if i <= view.latest_ns)
     except (ValueError, OverflowError):
         return None
 

@@ -33,7 +33,7 @@ KINDS = ("unit", "container", "process")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
-    common.add_window(parser, default="1h", default_for="10m")
+    common.add_window(parser, default="1h", default_for="10m", default_whole=True)
     parser.add_argument(
         "--kind", action="append", default=[], choices=KINDS, help="only these; more than once"
     )
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from exhume.store.queries.units import lifecycles
 
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     window = common.window_of(args, view)
     with step("reading the recording"):
         recording = common.open_recording(args)

@@ -12,6 +12,7 @@ not gone, 2 too early to say.
 
 Examples:
   exhume why                          the worst symptom of the last hour recorded
+  exhume why --data incident          … of all that was imported there
   exhume why --last 12h               … of the night
   exhume why --at 03:14:05            explain that instant
   exhume why --at 03:14:05 --core 39  … on that core
@@ -50,7 +51,7 @@ _HOUR_NS = 3600 * 1_000_000_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
-    common.add_window(parser, default="1h")
+    common.add_window(parser, default="1h", default_whole=True)
     parser.add_argument("--core", type=int, metavar="N", help="what happened on this core")
     parser.add_argument(
         "--event", metavar="T", help="explain the event of this time, as `exhume events` lists it"
@@ -73,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     if args.output is not None and not (args.markdown or args.html):
         raise common.usage("-o goes with --markdown or --html", "for example --html -o why.html")
     if args.json and (args.markdown or args.html):
@@ -144,8 +145,8 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
                 todo="ask the recording of that time and node; or import the captures of then",
             )
         window = failed
-    elif args.last is None and args.start is None:
-        # The last hour recorded: a recording that was imported, or has ended, is asked the same.
+    elif args.last is None and args.start is None and view.ended is None:
+        # The last hour recorded: also where the recorder died with its node.
         whole = recording.window()
         window = Window(max(whole.start_ns, whole.end_ns - _HOUR_NS), whole.end_ns)
     else:

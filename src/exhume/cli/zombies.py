@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from exhume.store.queries.zombies import zombies
 
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args)
     window = common.window_of(args, view)
     with step("reading the recording"):
         recording = open_light(args)

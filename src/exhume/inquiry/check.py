@@ -16,7 +16,7 @@ from exhume.model.check import CheckAnswer, EnabledUnit, NodeNow, UnitNow
 from exhume.model.container import Container
 from exhume.model.evidence import IrqLine
 from exhume.model.observation import Observation
-from exhume.model.window import Window
+from exhume.model.window import Ended, Window
 from exhume.sources import interrupts, unit_files
 from exhume.sources.containers import ContainerReader
 from exhume.sources.interfaces import interface_of
@@ -70,6 +70,25 @@ def check(
         risks,
         (*told, *look.looked),
         look.missing,
+    )
+
+
+def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
+    """The node that the files are of, as it was at their end; not the one that they are read on."""
+    seen = last_hour(recording, ended.measured.end_ns)
+    risks = merged(recorded_risks(seen), ())
+    looked = (
+        f"the last {seen.recorded_seconds / 60:.0f} min of what was imported",
+        "not this machine",
+    )
+    return CheckAnswer(
+        ended.measured.end_ns,
+        seen.node,
+        seen.kernel,
+        "risks" if risks else "clean",
+        risks,
+        looked,
+        (),
     )
 
 

@@ -23,3 +23,11 @@ class Window(Struct, frozen=True, order=True):
         """The part of this window that lies in the other; None where there is none."""
         start, end = max(self.start_ns, other.start_ns), min(self.end_ns, other.end_ns)
         return Window(start, end) if start < end else None
+
+
+class Ended(Struct, frozen=True):
+    """A recording into which nothing more comes: an imported one."""
+
+    whole: Window
+    measured: Window
+    """Of that, where something was counted or sampled: a kernel log may reach back for weeks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -11,7 +12,7 @@ from rich.style import Style
 from rich.text import Text
 
 from exhume.cli.common import Look
-from exhume.cli.figures import NS, count, duration
+from exhume.cli.figures import count, duration
 from exhume.cli.render.columns import Column, table
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
@@ -24,6 +25,14 @@ _BAD = Style(color="red", bold=True)
 _CORE_TIMES = "cpu.idle"
 _BY_SAMPLES = "  No times of cores were among the files: `exhume cores` shows what samples tell."
 _NO_CORES = "  No times of cores were among the files, so `exhume cores` has nothing to show."
+_NEXT = (
+    ("why", "the cause, with its evidence"),
+    ("cores", "which cores were full, and when"),
+    ("top", "who ran; at an instant: --at 03:14:07"),
+    ("events", "what happened"),
+    ("serve", "all of it as a page"),
+)
+_ANSWERS_AT = 40
 _SHOWN_NOTES = 20
 _SHOWN_FILES = 40
 _STATES = {
@@ -55,8 +64,8 @@ def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
     if skipped:
         text = f"{count(skipped, 'other file')} in the folder could not be read as anything."
         parts += [Text(text, _DIM), Text()]
-    no_times = _BY_SAMPLES if any(one.cores for one in shown if one.kept) else _NO_CORES
-    parts += [line for one in report.recordings for line in _recording(one, view, no_times)]
+    sampled = [one for one in shown if one.kept]
+    parts += [line for one in report.recordings for line in _recording(one, view, sampled)]
     return Group(*parts)
 
 
@@ -118,16 +127,24 @@ def _remarks(
     return [*lines, Text()]
 
 
-def _recording(one: RecordingReport, view: Viewpoint, no_times: str) -> list[RenderableType]:
+def _recording(
+    one: RecordingReport, view: Viewpoint, sampled: Sequence[InputReport]
+) -> list[RenderableType]:
     if one.window is None:
         return []
     when = f"{view.show_window(one.window)} {view.zone_name(one.window.start_ns)}"
     made = count(one.segments, "segment")
     title = Text(f"{printable(one.node)} · {when}", _BOLD).append(f" · {made} in {one.path}", _DIM)
-    at = view.local(one.window.start_ns).isoformat(timespec="seconds")
-    length = max(1, -(-(one.window.end_ns - one.window.start_ns) // NS))
-    ask = f"  exhume top --data {printable(one.path)} --at {at} --for {length}s"
-    lines: list[RenderableType] = [title, Text(ask)]
-    if _CORE_TIMES not in one.fields:
-        lines.append(Text(no_times, _DIM))
+    lines: list[RenderableType] = [title]
+    has_core_times = _CORE_TIMES in one.fields
+    has_cores = has_core_times or any(capture.cores for capture in sampled)
+    empty = {"cores": not has_cores, "top": not sampled, "events": bool(sampled or has_cores)}
+    for command, answers in _NEXT:
+        if empty.get(command):
+            continue
+        # Longer than a line it is wrapped by the terminal, and can be copied all the same.
+        ask = f"  exhume {command} --data {shlex.quote(printable(one.path))}"
+        lines.append(Text(ask.ljust(_ANSWERS_AT)).append(f"  {answers}", _DIM))
+    if not has_core_times:
+        lines.append(Text(_BY_SAMPLES if has_cores else _NO_CORES, _DIM))
     return lines

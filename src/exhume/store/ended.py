@@ -1,0 +1,25 @@
+"""Whether more can come into a recording: an imported one is all there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exhume.model.window import Ended, Window
+from exhume.store import layout
+from exhume.store.cache import DEFAULT_BYTES
+from exhume.store.recording import Recording
+
+
+def ended(root: Path) -> Ended | None:
+    """What an imported recording covers; None where a recorder wrote it, or nobody."""
+    if layout.heads_path(root).is_dir():
+        return None  # a recorder's; not worth reading its segments twice
+    recording = Recording(root, None, DEFAULT_BYTES)
+    views = recording.views()
+    if not views or any(view.origin.imported is None for view in views):
+        return None
+    windows = [view.window for view in views if view.sample_count or view.fields()]
+    whole = recording.window()
+    start_ns = min((window.start_ns for window in windows), default=whole.start_ns)
+    end_ns = max((window.end_ns for window in windows), default=whole.end_ns)
+    return Ended(whole, Window(start_ns, end_ns))
