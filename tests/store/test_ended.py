@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exhume.store.ended import ended
+from exhume.store.ended import ended, ended_in
 from exhume.store.layout import heads_path
 from exhume.store.recording import Recording
 from tests.cli.story import record
@@ -24,8 +24,9 @@ def imported(tmp_path: Path) -> Path:
 
 def test_an_import_has_ended_and_tells_where_something_was_measured(tmp_path: Path) -> None:
     root = imported(tmp_path)
-    found = ended(root)
+    found = ended(Recording.open(root))
     assert found is not None
+    assert ended_in(root) == found
     assert found.whole == Recording.open(root).window()
     assert found.measured.end_ns == found.whole.end_ns
     assert found.whole.seconds > 13 * 86_400
@@ -34,15 +35,15 @@ def test_an_import_has_ended_and_tells_where_something_was_measured(tmp_path: Pa
 
 def test_what_a_recorder_wrote_has_not_ended(tmp_path: Path) -> None:
     record(tmp_path)
-    assert ended(tmp_path) is None
+    assert ended_in(tmp_path) is None
 
 
 def test_a_directory_that_is_recorded_to_has_not_ended(tmp_path: Path) -> None:
     root = imported(tmp_path)
     heads_path(root).mkdir()
-    assert ended(root) is None
+    assert ended_in(root) is None
 
 
 def test_nothing_has_no_end(tmp_path: Path) -> None:
-    assert ended(tmp_path) is None
-    assert ended(tmp_path / "nowhere") is None
+    assert ended_in(tmp_path) is None
+    assert ended_in(tmp_path / "nowhere") is None

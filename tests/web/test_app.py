@@ -31,6 +31,7 @@ from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import is_loopback
 from tests.cli.story import record
 from tests.store.make import SECOND, START, by_hand
+from tests.store.test_ended import imported
 
 PATHS = [question.path for question in QUESTIONS]
 
@@ -81,6 +82,13 @@ def test_the_cores_of_a_capture_alone_are_those_of_any_of_its_stretches(tmp_path
     worst = np.frombuffer(b64decode(cells["worst"]), np.uint8).reshape(6, 70)
     assert worst[known["cores"].index(64), 20:23].tolist() == [200] * 3
     assert cells["node_worst_core"][20:23] == [64] * 3
+
+
+def test_of_imported_files_what_was_measured_is_told_apart(tmp_path: Path) -> None:
+    known = client(imported(tmp_path)).get("/api/recording").json()
+    assert known["window"]["end"] == known["measured"]["end"]
+    assert known["measured"]["end"] - known["measured"]["start"] == pytest.approx(4)
+    assert known["window"]["end"] - known["window"]["start"] > 13 * 86_400
 
 
 def test_the_server_says_how_long_it_took(data: Path) -> None:

@@ -533,6 +533,8 @@ export interface RecordingInfo {
   node: string
   kernel: string
   window: Window
+  /** What to show first: of imported files where something was counted or sampled, while a log among them may reach back for weeks. */
+  measured: Window
   /** Epoch seconds. By the server's clock. */
   now_time: number
   /** A recorder writes to it right now. */

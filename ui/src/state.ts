@@ -72,10 +72,14 @@ export const whole = computed<Span>(() => info.value?.window ?? { start: 0, end:
 export const hasFilter = computed(() => FILTER_KEYS.some((key) => filter.value[key].length > 0))
 
 /** A little more than everything, so that the ends can be seen as ends. */
-export const limits = computed<Span>(() => {
-  const margin = Math.max(1, length(whole.value) * 0.01)
-  return { start: whole.value.start - margin, end: whole.value.end + margin }
-})
+export const limits = computed<Span>(() => withMargin(whole.value))
+/** What to look at first. */
+export const measured = computed<Span>(() => withMargin(info.value?.measured ?? whole.value))
+
+function withMargin(span: Span): Span {
+  const margin = Math.max(1, length(span) * 0.01)
+  return { start: span.start - margin, end: span.end + margin }
+}
 
 export function look(span: Span): void {
   axis.value = within(span, limits.value)

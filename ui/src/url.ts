@@ -29,7 +29,7 @@ export function encode(): string {
   put('view', state.view.value, 'timeline')
   put('case', state.view.value === 'case' ? state.caseId.value : '')
   if (state.follow.value) put('last', digits(state.axis.value.end - state.axis.value.start))
-  else if (state.info.value) put('axis', written(state.axis.value), written(state.limits.value))
+  else if (state.info.value) put('axis', written(state.axis.value), written(state.measured.value))
   if (state.picked.value) put('pick', written(state.picked.value))
   for (const key of state.FILTER_KEYS) every(key, state.filter.value[key])
   put('tab', state.tab.value, 'flame')
@@ -92,12 +92,12 @@ export function decode(text: string): void {
   })
 }
 
-/** What the axis should show at first: of the address, or everything. */
+/** What the axis should show at first: of the address, or all that was measured. */
 export function firstAxis(text: string): Span {
   const query = new URLSearchParams(text)
   const last = Number(query.get('last'))
   if (query.has('last') && last > 0) {
     return { start: state.whole.value.end - last, end: state.whole.value.end }
   }
-  return readSpan(query.get('axis')) ?? state.limits.value
+  return readSpan(query.get('axis')) ?? state.measured.value
 }

@@ -36,6 +36,16 @@ test('an address gives back all that was chosen', () => {
   expect(encode()).toBe(address)
 })
 
+test('what was measured is looked at first, whatever a log among the files reaches back to', () => {
+  const span = { start: 1900, end: 1990 }
+  state.info.value = { ...state.info.value, measured: span } as unknown as RecordingInfo
+  state.axis.value = firstAxis('')
+  expect(state.axis.value).toEqual({ start: 1899, end: 1991 })
+  expect(encode()).toBe('')
+  state.look(state.limits.value)
+  expect(firstAxis(encode())).toEqual(state.limits.value)
+})
+
 test('a garbled address is as good as none', () => {
   decode('?tab=nonsense&pick=5-1&core=x&core=-3&core=99999999999&show=<b>&lanes=../../etc,cpu.user&axis=NaN-Infinity')
   expect(state.tab.value).toBe('flame')

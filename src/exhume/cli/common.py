@@ -126,9 +126,9 @@ def viewpoint(args: argparse.Namespace) -> Viewpoint:
 
 def viewpoint_on(args: argparse.Namespace) -> Viewpoint:
     """For a question about a recording: of an imported one, times are said from its end."""
-    from exhume.store.ended import ended
+    from exhume.store.ended import ended_in
 
-    return replace(viewpoint(args), ended=ended(data_dir(args)))
+    return replace(viewpoint(args), ended=ended_in(data_dir(args)))
 
 
 def window_of(args: argparse.Namespace, view: Viewpoint) -> Window:

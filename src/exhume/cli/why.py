@@ -12,7 +12,7 @@ not gone, 2 too early to say.
 
 Examples:
   exhume why                          the worst symptom of the last hour recorded
-  exhume why --data incident          … of all that was imported there
+  exhume why --data incident          … of what was imported there
   exhume why --last 12h               … of the night
   exhume why --at 03:14:05            explain that instant
   exhume why --at 03:14:05 --core 39  … on that core
@@ -51,7 +51,7 @@ _HOUR_NS = 3600 * 1_000_000_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
-    common.add_window(parser, default="1h", default_whole=True)
+    common.add_window(parser, default="1h")
     parser.add_argument("--core", type=int, metavar="N", help="what happened on this core")
     parser.add_argument(
         "--event", metavar="T", help="explain the event of this time, as `exhume events` lists it"
@@ -149,6 +149,11 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
         # The last hour recorded: also where the recorder died with its node.
         whole = recording.window()
         window = Window(max(whole.start_ns, whole.end_ns - _HOUR_NS), whole.end_ns)
+    elif args.last is None and args.start is None and view.ended is not None:
+        # Of harm that nothing was measured around, only that it happened could be said.
+        measured = view.ended.measured
+        window = Window(measured.start_ns - AROUND_NS, measured.end_ns + AROUND_NS)
+        window = window.clip(view.ended.whole) or window
     else:
         window = common.window_of(args, view)
     common.need_recorded(recording.spans(), window, view)

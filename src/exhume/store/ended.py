@@ -10,11 +10,8 @@ from exhume.store.cache import DEFAULT_BYTES
 from exhume.store.recording import Recording
 
 
-def ended(root: Path) -> Ended | None:
+def ended(recording: Recording) -> Ended | None:
     """What an imported recording covers; None where a recorder wrote it, or nobody."""
-    if layout.heads_path(root).is_dir():
-        return None  # a recorder's; not worth reading its segments twice
-    recording = Recording(root, None, DEFAULT_BYTES)
     views = recording.views()
     if not views or any(view.origin.imported is None for view in views):
         return None
@@ -23,3 +20,10 @@ def ended(root: Path) -> Ended | None:
     start_ns = min((window.start_ns for window in windows), default=whole.start_ns)
     end_ns = max((window.end_ns for window in windows), default=whole.end_ns)
     return Ended(whole, Window(start_ns, end_ns))
+
+
+def ended_in(root: Path) -> Ended | None:
+    """The same of a directory that is to be asked later."""
+    if layout.heads_path(root).is_dir():
+        return None  # a recorder's; not worth reading its segments twice
+    return ended(Recording(root, None, DEFAULT_BYTES))

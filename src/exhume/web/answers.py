@@ -26,6 +26,9 @@ class RecordingInfo(Struct, frozen=True):
     node: str
     kernel: str
     window: Window
+    measured: Window
+    """What to show first: of imported files where something was counted or sampled, while a log
+    among them may reach back for weeks."""
     now_wall_ns: int
     """By the server's clock."""
     is_live: bool

@@ -26,6 +26,7 @@ from exhume.model.arrays import F32, I32
 from exhume.model.fields import BY_ID, FIELDS
 from exhume.model.window import Window
 from exhume.store import queries
+from exhume.store.ended import ended
 from exhume.store.recording import Recording
 from exhume.store.sampled_cores import has_core_times, sampled_cores
 from exhume.web import questions
@@ -62,13 +63,14 @@ def recording(asked: Asked) -> RecordingInfo:
     spans = asked.recording.spans()
     views = asked.recording.views()
     last = views[-1].origin if views else None
-    whole = asked.whole
+    whole, imported = asked.whole, ended(asked.recording)
     heads = [span for span in spans if span.state == "head"]
     return RecordingInfo(
         version=__version__,
         node=last.node if last else "",
         kernel=last.kernel if last else "",
         window=whole,
+        measured=imported.measured if imported else whole,
         now_wall_ns=asked.now_ns,
         is_live=any(asked.now_ns - span.window.end_ns < LIVE_NS for span in heads),
         cores=_cores(asked.recording),
