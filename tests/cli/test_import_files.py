@@ -81,6 +81,18 @@ def test_a_check_of_imported_files_is_not_about_this_machine(
     assert cli.main(["check", "--data", out, "--known", str(tmp_path / "known")]) == EXIT_USAGE
 
 
+def test_files_of_a_folder_that_are_nothing_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "in" / "kern.log", f"2026-11-02T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n")
+    for number in range(14):
+        write(tmp_path / "in" / f"notes-{number:02}", "call them in the morning\n")
+    assert run(str(tmp_path / "in"), "--into", str(tmp_path / "out")) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "14 other files could not be read as anything: notes-00, notes-01" in shown
+    assert "notes-11 and 2 more" in shown
+
+
 def test_of_a_log_alone_its_events_are_what_to_ask_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,6 +35,7 @@ _NEXT = (
 _ANSWERS_AT = 40
 _SHOWN_NOTES = 20
 _SHOWN_FILES = 40
+_SHOWN_NAMES = 12
 _STATES = {
     "imported": Text("imported"), "known": Text("was there", _DIM), "same": Text("the same", _DIM),
     "names": Text("names", _DIM), "failed": Text("failed", _BAD),
@@ -53,7 +54,7 @@ _COLUMNS = (
 
 def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
     shown = [one for one in report.inputs if one.state != "skipped"]
-    skipped = len(report.inputs) - len(shown)
+    skipped = [PurePath(one.path).name for one in report.inputs if one.state == "skipped"]
     parts: list[RenderableType] = []
     if shown:
         rows = [_row(one, view) for one in _grouped(shown)]
@@ -62,7 +63,9 @@ def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
     parts += _remarks("clocks", [(one, (one.clock,)) for one in shown if one.clock], _BOLD)
     parts += _remarks("notes", [(one, one.notes) for one in shown], _BOLD)
     if skipped:
-        text = f"{count(skipped, 'other file')} in the folder could not be read as anything."
+        names = ", ".join(map(printable, skipped[:_SHOWN_NAMES]))
+        more = f" and {len(skipped) - _SHOWN_NAMES} more" if len(skipped) > _SHOWN_NAMES else ""
+        text = f"{count(len(skipped), 'other file')} could not be read as anything: {names}{more}"
         parts += [Text(text, _DIM), Text()]
     sampled = [one for one in shown if one.kept]
     parts += [line for one in report.recordings for line in _recording(one, view, sampled)]
