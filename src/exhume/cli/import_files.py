@@ -61,6 +61,8 @@ ANSWER = ImportReport
 DEFAULT_INTO = Path("exhume-import")
 SOME_FAILED = 1
 _REFRESH_SECONDS = 0.1
+_MOST_JOBS = 4
+"""Unless more are asked for: together they stay within 500 MiB, also on a node of 96 cores."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,8 +99,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the event whose samples are wanted, of several (default: what measures time best)",
     )  # fmt: skip
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (all cores)"
-    )
+        "--jobs", type=int, default=min(os.cpu_count() or 1, _MOST_JOBS), metavar="N",
+        help=f"processes (all cores, but {_MOST_JOBS} at most: each takes 100 to 200 MiB)",
+    )  # fmt: skip
     common.add_output(parser)
 
 
