@@ -202,3 +202,25 @@ def test_the_pieces_of_a_night_are_one_row(
     (row,) = [line for line in lines if line.startswith("imported  perf script")]
     assert "1,000" in row
     assert "and 49 more" in row
+
+
+def test_why_says_which_files_would_have_told_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "perf-node-1-20261115-201517-4s.data", made.capture(4.0).file())
+    cgroups = write(
+        tmp_path / "cgroups.log",
+        "".join(
+            f"### {1794773717 + second}\n#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
+            f"memory\t5\t{9000 + second}\t1\n"
+            for second in range(4)
+        ),
+    )
+    out = str(tmp_path / "out")
+    assert run(path, cgroups, "--into", out, "--name", "node-1") == 0
+    capsys.readouterr()
+    cli.main(["why", "--data", out])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "kernel functions have no names" in shown
+    assert "the kernel keeps 9,003 memory cgroups, but nobody counted those" in shown
+    assert "no times of cores: import mpstat" in shown

@@ -87,6 +87,28 @@ def test_times_in_names_and_headers_are_in_the_zone_told(tmp_path: Path) -> None
     assert "in the zone told" in claim.how
 
 
+def test_the_name_that_perf_was_told_to_write_to_tells_when_it_began(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("x")
+
+    def claimed(command: str) -> Claim | None:
+        header = ScriptHeader(captured="Thu Jan  2 09:09:09 2025", command=command)
+        return ClockHints().of_script(path, header, 5 * NS, 9 * NS)
+
+    for option in ("-o /out/{}", "-o/out/{}", "--output={}", "--output {}"):
+        named = option.format("perf-gpu-7-20250102-030405-340s.data")
+        claim = claimed(f"/bin/perf record -F 97 -g -a {named} -- sleep 340")
+        assert claim is not None
+        assert (claim.offset_ns, claim.trust) == (AT - 5 * NS, Trust.FILE_NAME)
+        rolling = claimed(f"/bin/perf record -a {named} --switch-output=60s")
+        assert rolling is not None
+        assert rolling.trust == Trust.FILE_TIME
+    features = {encoder.CMDLINE: encoder.command("perf", "record", "-o", "perf-20250102-030405")}
+    claim = ClockHints().of_perf_data(path, perf_data(features=features), 5 * NS, 9 * NS)
+    assert claim is not None
+    assert claim.offset_ns == AT - 5 * NS
+
+
 def test_text_has_its_clock_in_the_header_or_ends_when_it_was_captured(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     path.write_text("x")

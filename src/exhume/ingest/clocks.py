@@ -1,15 +1,16 @@
 """Wall time for inputs whose times count from somewhere else: what an input claims, and what holds.
 
 perf's default clock and the kernel log's are one, and count from about boot. Best is a reading of
-both clocks at one instant (`perf record -k`); then the name of the file, if it says when the
-recording was started; and only then when the file was last written, which any copy changes.
+both clocks at one instant (`perf record -k`); then the name of the file, or of the one that perf
+was told to write, if it says when the recording was started; and only then when the file was last
+written, which any copy changes.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 
@@ -30,6 +31,10 @@ _NAME = re.compile(
 )
 # perf record --switch-output or --timestamp-filename: perf.data.2026111619024467
 _PERF_NAME = re.compile(r"\.(\d{14})(\d\d)(?:$|\.)")
+# perf record -F 97 -g -a -o /out/perf-gpu-node-54-20261115-201517-340s.data -- sleep 340
+_OUTPUT = re.compile(r"\s(?:-o ?|--output[= ])(\S+)")
+# Then its name is that of the first of many files.
+_ROLLING = re.compile(r"\s--(?:switch-output|timestamp-filename)\b")
 _HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
 _BOTH_READ = "both clocks were recorded"
 WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
@@ -53,7 +58,7 @@ class ClockHints(Struct, frozen=True):
             return WALL_TIMES
         if (clock := data.features.clock) is not None:
             return Claim(clock.wall_ns - clock.clock_ns, Trust.MEASURED, _BOTH_READ)
-        return self._of_file(path, first_ns, last_ns, "")
+        return self._of_file(path, first_ns, last_ns, "", " ".join(data.features.command))
 
     def of_script(
         self, path: Path, header: ScriptHeader, first_ns: int | None, last_ns: int | None
@@ -65,14 +70,14 @@ class ClockHints(Struct, frozen=True):
         if header.reference is not None:
             wall, clock = header.reference
             return Claim(wall - clock, Trust.MEASURED, _BOTH_READ)
-        return self._of_file(path, first_ns, last_ns, header.captured)
+        return self._of_file(path, first_ns, last_ns, header.captured, header.command)
 
     @staticmethod
     def _told(offset_ns: int) -> Claim:
         return Claim(offset_ns, Trust.TOLD, f"--offset {offset_ns / NS:.9g}")
 
     def _of_file(
-        self, path: Path, first_ns: int | None, last_ns: int | None, captured: str
+        self, path: Path, first_ns: int | None, last_ns: int | None, captured: str, command: str
     ) -> Claim | None:
         if first_ns is None or last_ns is None:
             return None
@@ -84,6 +89,9 @@ class ClockHints(Struct, frozen=True):
         if (ended := _name_end_ns(path.name, zone)) is not None:
             how = f"by the time in its name, when perf closed it, {taken}: a second or two off"
             return Claim(ended - last_ns, Trust.FILE_NAME, how)
+        if (started := _output_time_ns(command, zone)) is not None:
+            how = f"by the time in the name that perf wrote it to, {taken}: a second or two off"
+            return Claim(started - first_ns, Trust.FILE_NAME, how)
         if (written := _captured_ns(captured, zone)) is not None:
             how = f"guessed: it ended when its header says it was captured, {taken}"
             return Claim(written - last_ns, Trust.FILE_TIME, how)
@@ -161,6 +169,13 @@ def _name_end_ns(name: str, zone: tzinfo) -> int | None:
         return None
     ended = _digits_ns(found[1], zone)
     return None if ended is None else ended + int(found[2]) * (NS // 100)
+
+
+def _output_time_ns(command: str, zone: tzinfo) -> int | None:
+    found = _OUTPUT.search(command)
+    if found is None or _ROLLING.search(command):
+        return None
+    return name_time_ns(PurePath(found[1]).name, zone)
 
 
 def name_host(name: str) -> str:

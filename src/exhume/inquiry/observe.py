@@ -20,6 +20,7 @@ from exhume.model.window import Window
 from exhume.store.queries.events import events
 from exhume.store.queries.holds import kernel_holds
 from exhume.store.queries.irqs import irqs
+from exhume.store.queries.kernel_names import unnamed_kernel_ratio
 from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
 from exhume.store.queries.occupancy import longest_runs, occupancy
 from exhume.store.queries.series import series
@@ -62,6 +63,7 @@ def observe(recording: Recording, window: Window) -> Observation:
         holds=kernel_holds(recording, window),
         lines=(),
         crowds=(),
+        unnamed_kernel_ratio=unnamed_kernel_ratio(recording, window),
         notes=tuple(recording.problems(window)),
     )
     seen = replace(seen, unbroken=_unbroken(recording, seen))

@@ -34,6 +34,7 @@ SECOND_NS = 1_000_000_000
 MOST_STALLS = 16
 MOST_TRIED = 4
 MOST_BESIDES = 3
+_MOSTLY = 0.5
 AROUND_NS = 900 * SECOND_NS
 MOST_AROUND_NS = 3600 * SECOND_NS
 
@@ -186,13 +187,24 @@ def _close_up(recording: Recording, seen: Observation, core: int, window: Window
 
 def gaps_of(seen: Observation) -> tuple[str, ...]:
     found = list(seen.notes)
-    if seen.sampled_seconds < 0.5 * seen.recorded_seconds:
+    if seen.sampled_seconds < _MOSTLY * seen.recorded_seconds:
         found.append(
             "most of this window has no stack samples: who was on a core can't be told; record "
             "with CAP_PERFMON, or import perf captures"
         )
     if seen.load is None:
         found.append("no times of cores: import mpstat or copies of /proc/stat with it")
-    if seen.zombies is None or seen.zombies.zombies is None:
+    if seen.unnamed_kernel_ratio > _MOSTLY:
+        found.append(
+            "kernel functions have no names: who was held in one kernel call, and by what, can't "
+            "be told; record with CAP_SYSLOG, or import a copy of that boot's /proc/kallsyms too"
+        )
+    if seen.zombies is None or (seen.zombies.tracked is None and seen.zombies.zombies is None):
         found.append("memory cgroups were not counted: zombies can't be ruled out")
+    elif seen.zombies.zombies is None:
+        found.append(
+            f"the kernel keeps {seen.zombies.tracked:,} memory cgroups, but nobody counted those "
+            "with a directory: how many are zombies can't be told; import a count of the "
+            "directories below /sys/fs/cgroup/memory with it"
+        )
     return tuple(found)

@@ -75,6 +75,8 @@ class Observation(Struct, frozen=True):
     """By process name: the cores it was sampled on, most first."""
     frame_ms: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By process name: functions in its stacks, with the core time in and below each."""
+    unnamed_kernel_ratio: float = 0.0
+    """Of samples in the kernel, those whose function has no name."""
     notes: tuple[str, ...] = ()
 
     def node_series(self, name: str) -> SeriesAnswer | None:
