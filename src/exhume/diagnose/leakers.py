@@ -13,7 +13,7 @@ from exhume.model.case import Outcome, Party, Tests
 from exhume.model.lifecycles import Lifecycle
 from exhume.model.observation import Observation
 
-_LEAST_STARTS = 5
+LEAST_STARTS = 5
 _LEAST_GAIN = 20
 _LEAST_PER_START, _MOST_PER_START = 0.2, 10.0
 """A start makes one memory cgroup, or a few: a pod with its containers, a unit with its scopes."""
@@ -62,7 +62,7 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
         return ()
     found = []
     for one in seen.lifecycles:
-        if one.starts < _LEAST_STARTS or one.mark == "healthy":
+        if one.starts < LEAST_STARTS or one.mark == "healthy":
             continue
         wall, count = starts_of(seen, one)
         if len(wall):
@@ -152,7 +152,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
     place = _place(seen, one, exact)
     return Leaker(
         one,
-        _party(one),
+        lifecycle_party(one),
         Tests(order, place, dose, counterfactual),
         starts,
         round(gained),
@@ -206,20 +206,20 @@ def _place(seen: Observation, one: Lifecycle, exact: float | None) -> Outcome:
     """Its own name is on what was left behind, or its own supervisor makes cgroups."""
     if exact is not None and exact >= _LEAST_PER_START:
         return "passed"
-    for name in (one.name, one.detail):
-        frames = seen.frame_ms.get(name[:15], {})
-        made = sum(ms for function, ms in frames.items() if _makes_cgroups(function))
-        if made:
-            return "passed"
-    return "untested"
+    return "passed" if makes_cgroups(seen, one) else "untested"
 
 
-def _makes_cgroups(function: str) -> bool:
+def makes_cgroups(seen: Observation, one: Lifecycle) -> bool:
+    """It, or who starts it, was sampled while it made or removed some."""
     path = next(one for one in kernel_paths.kernel_paths() if one.id == "cgroup")
-    return path.has(function)
+    return any(
+        ms > 0 and path.has(function)
+        for name in (one.name, one.detail)
+        for function, ms in seen.frame_ms.get(name[:15], {}).items()
+    )
 
 
-def _party(one: Lifecycle) -> Party:
+def lifecycle_party(one: Lifecycle) -> Party:
     if one.kind == "unit":
         return Party(unit=one.name)
     if one.kind == "container":
@@ -240,7 +240,7 @@ def _merged(seen: Observation, ranked: list[Leaker]) -> tuple[Leaker, ...]:
 
 
 def _same_starts(seen: Observation, a: Leaker, b: Leaker) -> bool:
-    if a.lifecycle.kind == b.lifecycle.kind or min(a.starts, b.starts) < _LEAST_STARTS:
+    if a.lifecycle.kind == b.lifecycle.kind or min(a.starts, b.starts) < LEAST_STARTS:
         return False
     if abs(a.starts - b.starts) > _SAME_PACE * max(a.starts, b.starts):
         return False

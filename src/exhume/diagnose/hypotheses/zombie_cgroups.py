@@ -14,6 +14,7 @@ from exhume.diagnose.holding import Holder, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import Match, match
 from exhume.diagnose.leakers import Leaker, leakers
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
+from exhume.diagnose.uncounted import uncounted_loops
 from exhume.model.arrays import F64, I64
 from exhume.model.case import Actions, Outcome, Party, Tests
 from exhume.model.finding import Figure
@@ -59,6 +60,8 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
             scene, holder, (*near, walked, _leak(scene, leaker)), leaker, payer, victim
         )
     if not fitting:
+        if not len(_counts(scene)[1]):
+            yield from _uncounted(scene, holder, (*near, walked), payer, victim)
         yield _by_name(scene, (*near, walked), payer, victim)
 
 
@@ -92,6 +95,45 @@ def _suspicion(
         actions=_actions(leaker.culprit),
         contradiction=leaker.against,
     )
+
+
+def _uncounted(
+    scene: Scene, holder: Holder, steps: tuple[Step, ...], payer: Party, victim: Party
+) -> Iterator[Suspicion]:
+    """Nobody counted them, but somebody loops and the walks grow longer."""
+    walks = [(one.window, one.core_seconds) for one in _walks(holder)]
+    for loop in uncounted_loops(scene.seen, walks)[:1]:
+        name, window = loop.culprit.name, scene.seen.window
+        claim = (
+            f"{name} was started {loop.starts:,} times, and it or who starts it makes and removes "
+            "cgroups"
+        )
+        figures: dict[str, str | int | float] = {"starts": loop.starts}
+        if np.isfinite(loop.seconds_per_start):
+            claim += f"; with each start a walk took {1e6 * loop.seconds_per_start:.0f} µs longer"
+            figures["microseconds_per_start"] = round(1e6 * loop.seconds_per_start, 1)
+        span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+        proof = Proof("starts", claim, figures, window, f"exhume units {span}")
+        waits = "" if payer.comm == victim.comm else f" and keeps {victim.name} waiting"
+        yield Suspicion(
+            kind="zombie-cgroups",
+            culprit=loop.culprit,
+            summary=(
+                f"{name} starts again and again and seems to leave a dead memory cgroup behind "
+                f"each time; {payer.name} walks them{waits}"
+            ),
+            steps=(*steps, Step(claim, "root_cause", loop.tests, (proof,))),
+            depth=3,
+            payer=payer,
+            victim=victim,
+            details={"starts": loop.starts},
+            actions=_actions(loop.culprit),
+            at_most="medium" if loop.tests.dose == "passed" else "low",
+            missing=(
+                "how many zombies there are: import copies of /proc/cgroups with it, and counts of "
+                "the directories below /sys/fs/cgroup/memory",
+            ),
+        )
 
 
 def _by_name(scene: Scene, steps: tuple[Step, ...], payer: Party, victim: Party) -> Suspicion:
