@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,13 @@ PACKED = {
     "gzip": gzip.compress(DATA),
     "xz": lzma.compress(DATA),
     "zstd": zstandard.ZstdCompressor(write_checksum=True).compress(DATA),
+    "bzip2": bz2.compress(DATA, 5),
 }
 TWICE = {
     "gzip": gzip.compress(DATA) * 2,
     "xz": lzma.compress(DATA) + bytes(8) + lzma.compress(DATA),
     "zstd": zstandard.compress(DATA) * 2,
+    "bzip2": bz2.compress(DATA) * 2,
 }
 
 
@@ -51,7 +55,7 @@ def test_several_streams_one_after_the_other_are_one(how: str, tmp_path: Path) -
     assert everything(source(tmp_path, TWICE[how]))[0] == DATA * 2
 
 
-@pytest.mark.parametrize("how", ["gzip", "xz", "zstd"])
+@pytest.mark.parametrize("how", ["gzip", "xz", "zstd", "bzip2"])
 def test_cut_off_it_gives_what_there_is_and_says_so(how: str, tmp_path: Path) -> None:
     whole = PACKED[how]
     found, problem = everything(source(tmp_path, whole[: len(whole) // 2]))
@@ -59,7 +63,7 @@ def test_cut_off_it_gives_what_there_is_and_says_so(how: str, tmp_path: Path) ->
     assert "cut off" in problem
 
 
-@pytest.mark.parametrize("how", ["gzip", "xz", "zstd"])
+@pytest.mark.parametrize("how", ["gzip", "xz", "zstd", "bzip2"])
 def test_damage_ends_it(how: str, tmp_path: Path) -> None:
     whole = bytearray(PACKED[how])
     whole[len(whole) // 2 : len(whole) // 2 + 20] = b"\xff" * 20
@@ -77,7 +81,12 @@ def test_progress_counts_the_bytes_of_the_file_not_of_its_content(tmp_path: Path
     assert sum(seen) == len(PACKED["gzip"])
 
 
-def test_a_bomb_comes_out_in_small_portions(tmp_path: Path) -> None:
-    found = source(tmp_path, zstandard.compress(bytes(200 << 20)))
+@pytest.mark.parametrize(
+    ("pack", "most"), [(zstandard.compress, 20 << 20), (bz2.compress, 92 << 20)]
+)
+def test_a_bomb_comes_out_in_portions(
+    pack: Callable[[bytes], bytes], most: int, tmp_path: Path
+) -> None:
+    found = source(tmp_path, pack(bytes(200 << 20)))
     with found.open() as stream:
-        assert max(len(stream.read(32 << 20)) for _ in range(5)) <= 20 << 20
+        assert max(len(stream.read(200 << 20)) for _ in range(5)) <= most

@@ -1,7 +1,7 @@
 """Turn files you already have into a recording like any other.
 
 Takes perf.data (of `perf record`, as a file, written by a pipe, or the folder that --threads makes,
-compressed or not), the text of `perf script` (also gzip, xz, zstd), and beside them what gives
+compressed or not), the text of `perf script` (also gzip, xz, zstd, bzip2), and beside them what gives
 names: a copy of /proc/kallsyms, and perf-PID.map files of JIT compilers. Takes mpstat (-P ALL, text
 or JSON) and pidstat -u; copies of files of /proc (stat, softirqs, interrupts, schedstat, pressure,
 meminfo, vmstat, cgroups, loadavg, softnet_stat), counts of live cgroup directories and tables of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import io
 import lzma
 import zlib
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 16
 _MAX_WINDOW_BYTES = 128 << 20
 _STEP_BYTES = 1 << 18
-_BROKEN = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 # What a file begins with → what it is compressed with.
 _MAGICS = (
     (b"\x1f\x8b", "gzip"),
     (b"\xfd7zXZ\x00", "xz"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
+    *((b"BZh%d1AY&" % level, "bzip2") for level in range(1, 10)),
 )
 
 Progress = Callable[[int], None]
@@ -40,7 +42,7 @@ class Source(Struct, frozen=True):
 
     path: Path
     compression: str
-    """`gzip`, `xz`, `zstd`, or empty."""
+    """`gzip`, `xz`, `zstd`, `bzip2`, or empty."""
 
     @staticmethod
     def of(path: Path) -> Source:
@@ -184,9 +186,10 @@ def _zstd() -> _Decompressor:
 
 # How to decompress each, and how much input at a time makes 16 MiB at most: zstd has blocks of one
 # repeated byte that take 4 bytes for 128 KiB, LZMA codes 273 bytes in about a quarter of a bit,
-# deflate 258 bytes in two.
+# deflate 258 bytes in two. Of bzip2 a block of 40 bytes may hold 46 MB, and so much it may make.
 _DECOMPRESSORS: dict[str, tuple[Callable[[], _Decompressor], int]] = {
     "gzip": (lambda: zlib.decompressobj(wbits=31), 8192),
     "xz": (_xz, 1024),
     "zstd": (_zstd, 512),
+    "bzip2": (bz2.BZ2Decompressor, 64),
 }
