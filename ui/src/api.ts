@@ -475,6 +475,8 @@ export interface Outlook {
   reschedules: boolean
   seconds_per_zombie: number | null
   walks: Walk[]
+  /** That this was measured by; 0 where it is assumed, as on bare metal. */
+  measured_walks: number
 }
 
 /** Somebody who takes part, by all that is known of it. */

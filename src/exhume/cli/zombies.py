@@ -2,7 +2,8 @@
 
 A memory cgroup whose directory was removed lives on as a zombie while anything it was charged for
 does: a page of a file, of tmpfs, of a process that moved on. Whoever walks the cgroups walks the
-zombies too, so each of them makes some system call a little slower, until one takes seconds.
+zombies too, so each of them makes some system call a little slower, until one takes seconds. By how
+much is measured where such walks were recorded, and else assumed.
 
 Tracked is what the kernel keeps, live has a directory, the rest are zombies. Growth is the median
 slope between all pairs of valid counts since the last boot. Parents are told by v2's own counts or
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from exhume.store.queries.zombies import zombies
+    from exhume.inquiry.zombies import zombies
 
     view = common.viewpoint_on(args)
     window = common.window_of(args, view)

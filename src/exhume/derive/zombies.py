@@ -23,6 +23,8 @@ SECONDS_PER_ZOMBIE = 0.07e-3
 """One walk on bare metal: 0.7 s for 10,000 (kernel commit dd8657b6c1cb, on memory.numa_stat)."""
 WALKS_SECONDS = (1.0, 5.0)
 """5 s is what a network card's watchdog waits for."""
+LEAST_WALKED = 200
+"""With fewer zombies a walk takes its time for something else."""
 _MOST_POINTS = 400
 _LEAST_READINGS = 3
 _LEAST_SPAN_NS = 60 * 1_000_000_000
@@ -163,14 +165,35 @@ def names(
     return tuple(sorted(found, key=lambda one: (-one.left, -one.born, one.name)))
 
 
-def outlook(kernel: str, zombies: int | None, growth_per_hour: float | None) -> Outlook | None:
+def seconds_per_zombie(
+    walks: Sequence[tuple[Window, float]], wall_ns: I64, counts: I64 | F64
+) -> float:
+    """In the median of walks, given with how long they were on a core; NaN where none tells."""
+    if not len(counts):
+        return float("nan")
+    levels = [float(np.interp(window.start_ns, wall_ns, counts)) for window, _ in walks]
+    ratios = [
+        seconds / level
+        for (_, seconds), level in zip(walks, levels, strict=True)
+        if level >= LEAST_WALKED
+    ]
+    return float(np.median(ratios)) if ratios else float("nan")
+
+
+def outlook(
+    kernel: str,
+    zombies: int | None,
+    growth_per_hour: float | None,
+    per_zombie: float = SECONDS_PER_ZOMBIE,
+    measured_walks: int = 0,
+) -> Outlook | None:
     """None where it can't be told how many there are."""
     if zombies is None or not kernel:
         return None
     walker, reschedules = walker_of(kernel)
     walks = []
     for seconds in WALKS_SECONDS:
-        needed = round(seconds / SECONDS_PER_ZOMBIE)
+        needed = round(seconds / per_zombie)
         in_ns: int | None = 0
         if zombies < needed:
             growing = growth_per_hour is not None and growth_per_hour > 0
@@ -180,7 +203,7 @@ def outlook(kernel: str, zombies: int | None, growth_per_hour: float | None) -> 
                 else None
             )
         walks.append(Walk(seconds, needed, in_ns))
-    return Outlook(kernel, walker, reschedules, SECONDS_PER_ZOMBIE, tuple(walks))
+    return Outlook(kernel, walker, reschedules, per_zombie, tuple(walks), measured_walks)
 
 
 def walker_of(kernel: str) -> tuple[str, bool]:

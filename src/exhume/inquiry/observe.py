@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.diagnose.symptoms import doubtful
+from exhume.diagnose.walking import measured
 from exhume.model.answers import MAP_MODES, SeriesAnswer
 from exhume.model.fields import FIELDS
 from exhume.model.lifecycles import no_lives
@@ -46,7 +47,7 @@ _SILENT_KINDS = ("exec", "exit", "container-seen")
 
 def observe(recording: Recording, window: Window) -> Observation:
     """The whole window, as far as symptoms and slow trends need it."""
-    ran = boots(recording, window)
+    ran, holds = boots(recording, window), kernel_holds(recording, window)
     seen = Observation(
         window=window,
         node=next((one.node for one in reversed(ran) if one.node), ""),
@@ -59,8 +60,8 @@ def observe(recording: Recording, window: Window) -> Observation:
         events=tuple(events(recording, window, besides=_SILENT_KINDS)),
         lives=no_lives(),
         lifecycles=(),
-        zombies=zombies(recording, window),
-        holds=kernel_holds(recording, window),
+        zombies=measured(zombies(recording, window), holds),
+        holds=holds,
         lines=(),
         crowds=(),
         unnamed_kernel_ratio=unnamed_kernel_ratio(recording, window),

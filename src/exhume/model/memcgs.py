@@ -67,6 +67,8 @@ class Outlook(Struct, frozen=True):
     """It lets others run as it goes: it burns a core, but starves nobody there."""
     seconds_per_zombie: float
     walks: tuple[Walk, ...]
+    measured_walks: int = 0
+    """That this was measured by; 0 where it is assumed, as on bare metal."""
 
 
 class ZombiesAnswer(Struct, frozen=True):

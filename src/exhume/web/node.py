@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exhume.errors import ExhumeError
+from exhume.inquiry.zombies import zombies as ask_zombies
 from exhume.model.evidence import IrqsAnswer
 from exhume.model.lifecycles import UnitsAnswer
 from exhume.model.memcgs import ZombiesAnswer
@@ -10,7 +11,6 @@ from exhume.model.status import Status
 from exhume.record.status import read
 from exhume.store.queries.irqs import irqs as ask_irqs
 from exhume.store.queries.units import lifecycles
-from exhume.store.queries.zombies import zombies as ask_zombies
 from exhume.web.asked import Asked
 
 

@@ -106,3 +106,12 @@ def test_nothing_counted_leaves_what_is_missing() -> None:
         names=(), outlook=None, percpu_bytes=None, slab_bytes=None, wall_ns=none, counts=none,
     )  # fmt: skip
     assert shown(answer).splitlines()[2].startswith("missing: ")
+
+
+def test_what_was_measured_is_told_apart_from_what_is_assumed() -> None:
+    answer = evidence.zombies()
+    assert answer.outlook is not None
+    found = replace(answer.outlook, seconds_per_zombie=0.81e-3, measured_walks=9)
+    text = " ".join(shown(replace(answer, outlook=found)).split())
+    assert "Measured: 0.81 ms a zombie, in the median of 9 walks here." in text
+    assert "Assumed" not in text

@@ -127,6 +127,8 @@ def _outlook(answer: ZombiesAnswer, outlook: Outlook, view: Viewpoint) -> list[R
         lines.append(text.append(when, style))
     per = f"{outlook.seconds_per_zombie * 1000:.2g} ms"
     said = f"Assumed: {per} a zombie and walk, as on bare metal (kernel commit dd8657b6c1cb). "
+    if outlook.measured_walks:
+        said = f"Measured: {per} a zombie, in the median of {outlook.measured_walks} walks here. "
     said += f"On Linux {printable(outlook.kernel)} what walks them all is {outlook.walker}"
     if outlook.reschedules:
         said += ", which lets others run as it goes: it burns a core and starves nobody on it. "

@@ -8,7 +8,7 @@ from shlex import quote
 import numpy as np
 from msgspec import Struct
 
-from exhume.derive.zombies import known, walker_of
+from exhume.derive.zombies import LEAST_WALKED, known, seconds_per_zombie, walker_of
 from exhume.diagnose import four_tests
 from exhume.diagnose.holding import Holder, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import Match, match
@@ -21,7 +21,6 @@ from exhume.model.finding import Figure
 from exhume.model.memcgs import MemcgName
 from exhume.model.window import Window
 
-LEAST_ZOMBIES = 200
 _LEAST_SHARE = 0.3
 _DIFFERS = 1.1
 
@@ -41,7 +40,7 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
     victim = scene.symptom.victim
     near = () if is_victim else (first,)
     level = _level(scene, scene.symptom.wall_ns)
-    if np.isfinite(level) and level < LEAST_ZOMBIES:
+    if np.isfinite(level) and level < LEAST_WALKED:
         yield Suspicion(
             kind="zombie-cgroups",
             culprit=payer,
@@ -139,7 +138,7 @@ def _uncounted(
 def _by_name(scene: Scene, steps: tuple[Step, ...], payer: Party, victim: Party) -> Suspicion:
     """Nobody who loops explains them: then by the name of the cgroups that were left."""
     zombies = scene.seen.zombies
-    names = [one for one in zombies.names if one.left >= LEAST_ZOMBIES] if zombies else []
+    names = [one for one in zombies.names if one.left >= LEAST_WALKED] if zombies else []
     parents = [one.path for one in zombies.parents] if zombies else []
     culprit = Party(cgroup=names[0].name if names else next(iter(parents), None))
     own: tuple[Step, ...] = ()
@@ -193,9 +192,9 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
     ]
     if counted.any():
         at = _level(scene, scene.symptom.wall_ns)
-        order = "passed" if at >= LEAST_ZOMBIES else "untested"
+        order = "passed" if at >= LEAST_WALKED else "untested"
         figures: dict[str, str | int | float] = {"zombies": round(at) if np.isfinite(at) else -1}
-        per_zombie = _seconds_per_zombie(scene, [(o.core_seconds, o.window) for o in walks])
+        per_zombie = _seconds_per_zombie(scene, [(o.window, o.core_seconds) for o in walks])
         text = f"{at:,.0f} zombie cgroups at the symptom"
         if dose == "passed" and np.isfinite(per_zombie):
             text += f"; each adds {1e6 * per_zombie:.0f} µs to its holds ({len(lengths)} compared)"
@@ -283,8 +282,8 @@ def _walks(holder: Holder) -> tuple[_Walk, ...]:
 def _per_zombie(scene: Scene, holder: Holder) -> dict[str, Figure]:
     """On the core, and by the clock where others had their turns meanwhile."""
     walks = _walks(holder)
-    on_core = _seconds_per_zombie(scene, [(one.core_seconds, one.window) for one in walks])
-    passed = _seconds_per_zombie(scene, [(one.window.seconds, one.window) for one in walks])
+    on_core = _seconds_per_zombie(scene, [(one.window, one.core_seconds) for one in walks])
+    passed = _seconds_per_zombie(scene, [(one.window, one.window.seconds) for one in walks])
     if not np.isfinite(on_core):
         return {}
     found: dict[str, Figure] = {"stall_seconds_per_zombie": round(on_core, 7)}
@@ -293,10 +292,8 @@ def _per_zombie(scene: Scene, holder: Holder) -> dict[str, Figure]:
     return found
 
 
-def _seconds_per_zombie(scene: Scene, walks: Sequence[tuple[float, Window]]) -> float:
-    pairs = [(length, _level(scene, window.start_ns)) for length, window in walks]
-    ratios = [length / level for length, level in pairs if level >= LEAST_ZOMBIES]
-    return float(np.median(ratios)) if ratios else float("nan")
+def _seconds_per_zombie(scene: Scene, walks: Sequence[tuple[Window, float]]) -> float:
+    return seconds_per_zombie(walks, *_counts(scene))
 
 
 def _actions(culprit: Party) -> Actions:
