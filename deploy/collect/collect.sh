@@ -66,7 +66,8 @@ stop() { [ -z "$perf_pid" ] || kill -INT "$perf_pid" 2>/dev/null; [ -z "$mpstat_
 trap 'stop; exit 130' INT TERM
 
 if has perf; then
-    perf record -q -F 97 -g -a -o "perf-$node-$(date -u +%Y%m%d-%H%M%S)-${seconds}s.data" -- sleep "$seconds" 2>perf.err &
+    # -N: perf would copy every program that ran into ~/.debug.
+    perf record -q -N -F 97 -g -a -o "perf-$node-$(date -u +%Y%m%d-%H%M%S)-${seconds}s.data" -- sleep "$seconds" 2>perf.err &
     perf_pid=$!
 fi
 if has mpstat; then
