@@ -26,7 +26,8 @@ UNKNOWN = "unknown"
 _CLOCKS = ("cpu-clock", "task-clock")
 # `cycles:ppp`, `cpu-clock:uhH`, `cpu_core/cycles/P`, `cpu/cpu-cycles,period=…/`
 _PMU_EVENT = re.compile(r"[\w.-]+/([\w-]+)[^/]*/\w*")
-_MODIFIERS = re.compile(r":[a-zA-Z]+$")
+# tools/perf/util/parse-events.l, each once but p. A tracepoint is no modifier: `kmem:kfree`.
+_MODIFIERS = re.compile(r":(?!\w*([^p\W])\w*\1)[ukhpPGHIDSWebRX]+$")
 
 
 def attr_name(attr: Attr) -> str:
