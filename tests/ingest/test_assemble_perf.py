@@ -315,6 +315,23 @@ def busy_rounds(seed: int, cores: int, count: int) -> list[bytes]:
     return out
 
 
+def test_a_dying_process_keeps_its_name_for_as_long_as_that_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datafile, "CHUNK_BYTES", 500)
+    records = [enc.comm(SHAPE, 70, 70, b"worker", Who(time=1))]
+    for tenth in range(1, 300):
+        time = tenth * made.NS // 10
+        if tenth == 10:
+            records.append(enc.fork(SHAPE, (70, 1, 70, 1), time, Who(time=time), is_exit=True))
+        pid = 70 if tenth in (9, 20, 290) else 71
+        records.append(enc.sample(SHAPE, Sample(ip=made.WALK, pid=pid, tid=pid, time=time)))
+        records += [encoder.FINISHED_ROUND] * 2
+    piece = piece_of(tmp_path, Capture(records).file())
+    names = [who[0] for _, _, who, _ in described([piece]) if who[1] == 70]  # type: ignore[index]
+    assert names == ["worker", "worker", ":70"]
+
+
 def described(pieces: Sequence[Piece]) -> list[tuple[object, ...]]:
     """Every sample of all: when and where, whose it was, and its stack."""
     found: list[tuple[object, ...]] = []

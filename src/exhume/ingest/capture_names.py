@@ -16,16 +16,19 @@ from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
 from exhume.perf.births import exec_events, exit_events
 from exhume.perf.datachunk import Chunk, KernelMap
 from exhume.perf.datafeatures import Features
-from exhume.perf.dataorder import Epoch
+from exhume.perf.dataorder import Epoch, pick
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History, SideBand
 from exhume.perf.naming import Namer, RawSamples
-from exhume.perf.records import concat
+from exhume.perf.records import NO_FORKS, concat
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.perf.symbols.kallsyms import BPF
 
 _MAX_KERNEL_MAPS = 1 << 16
+_DYING_NS = 10 * 1_000_000_000
+"""How long a thread may still be seen after its EXIT record, which is written in the middle of
+do_exit(): what comes after it (its cgroup, its parent) takes long where a node is in trouble."""
 
 
 class CaptureNames:
@@ -38,6 +41,7 @@ class CaptureNames:
         self._kernel_maps: list[KernelMap] = []
         self._parents: list[Statement] = []
         self._found: I64 = np.empty(0, np.int64)
+        self._dying = NO_FORKS
         self._cgroup_numbers: dict[int, int] = {}
         self._cgroup_paths: list[str] = []
         self._programs: ProgramSymbols | None = None
@@ -90,7 +94,12 @@ class CaptureNames:
         return Statement(np.zeros_like(fresh), fresh, np.zeros_like(fresh))
 
     def forget(self, epoch: Epoch) -> None:
-        self._history.forget_dead(epoch.exits)
+        """Who is certainly gone."""
+        exits = concat([self._dying, epoch.exits], NO_FORKS)
+        now = int(max(epoch.samples.time.max(initial=0), exits.time.max(initial=0)))
+        is_gone = exits.time < now - _DYING_NS
+        self._dying = pick(exits, np.flatnonzero(~is_gone))
+        self._history.forget_dead(pick(exits, np.flatnonzero(is_gone)))
 
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         return self._ready().name(raw)

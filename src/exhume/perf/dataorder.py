@@ -70,9 +70,9 @@ class _Held(Struct):
             old = table.time.astype(np.int64) <= limit_ns
             count = int(np.count_nonzero(old))
             # Nearly always all of a chunk, or next to nothing: rows are moved only where both are.
-            taken[name] = table if count == len(old) else _where(table, np.flatnonzero(old))
+            taken[name] = table if count == len(old) else pick(table, np.flatnonzero(old))
             if count:
-                setattr(self, name, _where(table, np.flatnonzero(~old)))
+                setattr(self, name, pick(table, np.flatnonzero(~old)))
         return _Held(words=self.words, word_count=self.word_count, **taken)
 
 
@@ -121,6 +121,7 @@ def _epoch(held: list[_Held], limit_ns: int) -> Epoch:
     )
 
 
-def _where(table: Table, rows: I64) -> Table:
+def pick(table: Table, rows: I64) -> Table:
+    """Some rows of a table."""
     columns = (getattr(table, name)[rows] for name in table.__struct_fields__)
     return type(table)(*columns)
