@@ -11,7 +11,8 @@ from exhume.perf.attr import Attr, Flag
     [
         ("cycles", "cycles"), ("cycles:ppp", "cycles"), ("cpu-clock:uhH", "cpu-clock"),
         ("cycles:Pu", "cycles"), ("instructions:upppGH", "instructions"),
-        ("kmem:kfree", "kmem:kfree"), ("kmem:kmalloc", "kmem:kmalloc"), ("probe:bubu", "probe:bubu"),
+        ("kmem:kfree", "kmem:kfree"), ("kmem:kmalloc", "kmem:kmalloc"),
+        ("probe:bubu", "probe:bubu"),
         ("cpu_core/cycles/P", "cycles"), ("cpu/cpu-cycles,period=100/", "cpu-cycles"),
         ("sched:sched_switch", "sched:sched_switch"), ("page-faults", "page-faults"),
         ("syscalls:sys_enter_read", "syscalls:sys_enter_read"),

@@ -90,6 +90,18 @@ def only(text: str) -> Row:
          Row("", 825432, 825433, None, 339_457_445_933_440, 1, "cycles:u")),
         ("123 4567 [002] 1.5: 3 cycles: ",
          Row("123", 4567, 4567, 2, 1_500_000_000, 3, "cycles")),
+        ("a b 12 [003] K       9.5:    7 cycles:P: ",
+         Row("a b", 12, 12, 3, 9_500_000_000, 7, "cycles:P")),
+        ("a 12 Gg    9.5: cycles: ", Row("a", 12, 12, None, 9_500_000_000, None, "cycles")),
+        ("a 12/13 [003] 2026-11-17 02:49:24.924079   9.5:    7 cycles: ",
+         Row("a", 12, 13, 3, 9_500_000_000, 7, "cycles")),
+        ("a 12 [003] U     2026-11-17 02:49:24.924079123 9.5: cycles: ",
+         Row("a", 12, 12, 3, 9_500_000_000, None, "cycles")),
+        ("a 12 [003] N/A   9.5: cycles: ",
+         Row("a", 12, 12, 3, 9_500_000_000, None, "cycles")),
+        ("a 12 [003] 9.5:  2004008 ", Row("a", 12, 12, 3, 9_500_000_000, 2004008, "")),
+        ("a 12 [003] 9.5: 7 faults:      7f1234567890                0 ",
+         Row("a", 12, 12, 3, 9_500_000_000, 7, "faults")),
         ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
     ],
 )  # fmt: skip
@@ -107,6 +119,42 @@ def test_a_sample_without_stacks_is_one_line_with_its_address() -> None:
         ("false", "ffffffff9b201293 [unknown] (x)\n"), ("dd", "7fa68b1f2d84 _dl+0x4 (/l.so)\n"),
     ]  # fmt: skip
     assert reader.odd_lines == 0
+
+
+@pytest.mark.parametrize(
+    ("rest", "event", "stack"),
+    [
+        ("cycles:                0     7f77990d9afb add (/x)", "cycles", "7f77990d9afb add (/x)"),
+        ("9 cycles:     7f00 ffffffff8168c41e f ([k])", "cycles", "ffffffff8168c41e f ([k])"),
+        ("cycles:     401000 add (/x)", "cycles", "401000 add (/x)"),
+        ("cycles:     7f77990d9afb", "cycles", "7f77990d9afb"),
+        (" 7f77990d9afb", "", "7f77990d9afb"),
+        (" 7f77990d9afb f (/x)", "", "7f77990d9afb f (/x)"),
+        ("           401000 main (/x)", "", "401000 main (/x)"),
+        ("    2004008  ffffffff8168c41e f ([k])", "", "ffffffff8168c41e f ([k])"),
+    ],
+)
+def test_the_code_of_a_sample_without_a_stack_is_told_from_what_stands_before_it(
+    rest: str, event: str, stack: str
+) -> None:
+    row = only(f"dd 29776 [001] 666709.771979: {rest}\n")
+    assert (row.event, row.stack) == (event, f"{stack}\n")
+
+
+@pytest.mark.parametrize(
+    "line", ["a 12 [003] 9,286793: cycles: ", "a 12 [003] 2026-11-17 02:49:24 cycles: "]
+)
+def test_what_stands_before_a_time_that_cannot_be_read_is_no_name(line: str) -> None:
+    rows, reader = read(f"{line}\n{STACK}\n")
+    assert rows == []
+    assert reader.odd_lines > 0
+
+
+def test_an_indented_text_has_comments_and_marks_of_rounds_too() -> None:
+    text = (
+        f"    # cmdline : perf 12 \n    PERF_RECORD_FINISHED_ROUND\n    a 1 1.0: cycles:\n{STACK}\n"
+    )
+    assert only(text).comm == "a"
 
 
 def test_stacks_may_be_empty_follow_an_empty_line_or_stand_at_the_margin() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from exhume.derive.kernel_frames import kernel_mode
 from exhume.model.stack import Frame, FrameKind, Mode
-from exhume.perf.script_frames import StackReader, stack_mode
+from exhume.perf.script_frames import StackReader, frames_only, stack_mode
 from exhume.perf.symbolize import UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
 
 KERNEL, USER, UNKNOWN = FrameKind.KERNEL, FrameKind.USER, FrameKind.UNKNOWN
@@ -45,6 +45,18 @@ def frames(*lines: str) -> list[Frame]:
          Frame("LazyCompile:~body_0 evalmachine.<anonymous>:1", "perf-31912.map", USER)),
         ("7f _ZN3foo3barEv+0x1 (/bin/x)", Frame("foo::bar", "x", USER)),
         ("7f main", Frame("main", "", USER)),
+        ("7f00 main+0x3 (/bin/x+0x1f)", Frame("main", "x", USER)),
+        ("7f00 main+0x3 (/bin/x (deleted)+0x1f)", Frame("main", "x", USER)),
+        ("7f00", UNKNOWN_FRAME),
+        ("ffffffff81000000", UNKNOWN_KERNEL_FRAME),
+        ("7f00 (/bin/x)", Frame("x+0x7f00", "x", FrameKind.UNKNOWN)),
+        ("ffffffff81000000 ([kernel.kallsyms])", UNKNOWN_KERNEL_FRAME),
+        ("7f00 (anonymous namespace)::go()", Frame("(anonymous namespace)::go()", "", USER)),
+        ("7f00 (anonymous namespace)::go() (/bin/x)",
+         Frame("(anonymous namespace)::go()", "x", USER)),
+        ("7f00 main+0x3 (/bin/x) insn: 48 89 e5", Frame("main", "x", USER)),
+        ("7f00 do_it+0x3 ([kernel.kallsyms])  ABI:2    AX:0x3b ",
+         Frame("do_it", "kernel", KERNEL)),
     ],
 )  # fmt: skip
 def test_a_line_of_a_stack(line: str, frame: Frame) -> None:
@@ -78,11 +90,25 @@ def test_a_run_of_nameless_frames_is_one_and_odd_lines_are_counted() -> None:
 
 def test_source_lines_below_frames_are_no_frames_and_not_odd() -> None:
     reader = StackReader()
-    text = (
-        b"\t2ba7 inner+0x4\n  my object.h:214 (inlined)\n\t2ba7 outer+0x4 (/x)\n  x[2ba7]\n  ??:?\n"
-    )
+    text = b"\t1 inner+0x4\n  my object.h:214 (inlined)\n\t1 outer+0x4 (/x)\n  x[1]\n  ??:?\n  :0\n"
     assert [frame.name for frame in reader.read(text)] == ["outer", "inner"]
     assert reader.odd == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "frames"),
+    [
+        (b"\t1 a (/x)\n\t2 b (/x)\n", b"\t1 a (/x)\n\t2 b (/x)\n"),
+        (b"\t1 a (/x)\n\t2 b (/x)\n insn: 48 83 c2\n", b"\t1 a (/x)\n\t2 b (/x)\n"),
+        (b"\t1 a (/x)\n ABI:2    AX:0x3b    IP:0x1 \n", b"\t1 a (/x)\n"),
+        (b"\t1 a (/x)\n               0 N/A 4K\n", b"\t1 a (/x)\n"),
+        (b"\t1 a (/x)\n  a.c:3\n\t2 b (/x)\n  :0", b"\t1 a (/x)\n\t2 b (/x)"),
+        (b"\t1 a (/x)\n        2 b (/x)\r\n", b"\t1 a (/x)\n        2 b (/x)\r\n"),
+        (b"  1 a\n  2 b\n", b"  1 a\n  2 b\n"),
+    ],
+)
+def test_what_other_fields_put_below_a_stack_is_no_frame(text: bytes, frames: bytes) -> None:
+    assert frames_only(text) == frames
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,13 @@ from exhume.model.arrays import I64, U8, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.script import ScriptBlock
-from exhume.perf.script_frames import MAX_DEPTH, REMEMBERED_LINES, StackReader, stack_mode
+from exhume.perf.script_frames import (
+    MAX_DEPTH,
+    REMEMBERED_LINES,
+    StackReader,
+    frames_only,
+    stack_mode,
+)
 from exhume.perf.symbolize import LOST_STACK_FRAME, FrameTable
 from exhume.perf.tree import TreeBuilder
 
@@ -41,7 +47,7 @@ class ScriptStacks:
         if block.is_fresh:
             self._paths, self._modes, self._idle, self._known = [], [], [], {}
         for text in block.columns.new_stacks:
-            path = self._path(text)
+            path = self._path(frames_only(text))
             self._paths.append(path)
             self._modes.append(self._mode(path))
             self._idle.append(_is_idle(self._frames.frames[path[-1]]))

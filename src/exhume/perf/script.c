@@ -197,6 +197,31 @@ static const uint8_t *read_time(const uint8_t *p, const uint8_t *end, head *h) {
     return skip_spaces(after + 1, end);
 }
 
+/* `K     ` and `2026-11-17 02:49:24.924079 ` (or `N/A `), which `-F +misc,+tod` put before the time. */
+static const uint8_t *skip_misc_and_date(const uint8_t *p, const uint8_t *end) {
+    static const char date[] = "dddd-dd-dd dd:dd:dd.dddddd";
+    const uint8_t *word = p;
+    while (word < end && memchr("KUHGgMESp", *word, 9)) word++; /* tools/perf/builtin-script.c */
+    if (word > p && word < end && *word == ' ') p = skip_spaces(word, end);
+    if (end - p > 4 && !memcmp(p, "N/A ", 4)) return skip_spaces(p + 4, end);
+    for (word = p; word < end && word - p < (int64_t)sizeof date - 1; word++) {
+        char c = date[word - p];
+        if (c == 'd' ? !is_digit(*word) : *word != (uint8_t)c) return p;
+    }
+    while (word < end && is_digit(*word)) word++;
+    return word < end && *word == ' ' ? skip_spaces(word, end) : p;
+}
+
+/* Is there a core in brackets in it? */
+static int has_core(const uint8_t *p, const uint8_t *end) {
+    int64_t core;
+    for (; (p = memchr(p, '[', (size_t)(end - p))); p++) {
+        const uint8_t *after = read_digits(p + 1, end, &core);
+        if (after && after < end && *after == ']' && after - p >= 4) return 1; /* `[000]` */
+    }
+    return 0;
+}
+
 /* An address: what a line of a stack begins with. */
 static int begins_with_address(const uint8_t *p, const uint8_t *end) {
     const uint8_t *begin = p;
@@ -204,16 +229,44 @@ static int begins_with_address(const uint8_t *p, const uint8_t *end) {
     return p > begin && p < end && *p == ' ';
 }
 
-/* `10309278 cpu-clock:`, with or without the period, and what follows on the line. */
+static const uint8_t *word_end(const uint8_t *p, const uint8_t *end) {
+    while (p < end && *p != ' ' && *p != '\t' && *p != '\r') p++;
+    return p;
+}
+
+/* What the line of a sample without a stack says of its code, behind the event: `ADDRESS SYMBOL (FILE)`.
+ * With `-F +addr` the address of data stands before it; both are 16 wide. NULL where there is none. */
+static const uint8_t *lone_frame(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *after = p;
+    while (after < end && is_hex(*after)) after++;
+    if (after - p >= 6 && after - p <= 16 && skip_spaces(after, end) == end) return p; /* `-F ip` */
+    if (!begins_with_address(p, end)) return NULL;
+    const uint8_t *next = skip_spaces(after, end);
+    if (next + 1 < end && word_end(next, end) - after > 16 && begins_with_address(next, end)) return next;
+    return p;
+}
+
+/* `10309278 cpu-clock:`, with or without the period, and what follows on the line. Where no event is
+ * told (`-F comm,tid,time,ip,sym`) an address may follow at once, all of whose digits may be decimal. */
 static int read_event(const uint8_t *p, const uint8_t *end, head *h) {
-    const uint8_t *after = read_digits(p, end, &h->period);
-    if (after && after < end && *after == ' ') p = skip_spaces(after, end);
+    const uint8_t *begin = p, *after = read_digits(p, end, &h->period);
+    if (after && (after == end || *after == ' ' || *after == '\r')) p = skip_spaces(after, end);
     else h->period = NONE;
     h->event = p;
-    while (p < end && *p != ' ' && *p != '\t' && *p != '\r') p++;
+    p = word_end(p, end);
     h->event_end = p > h->event && p[-1] == ':' ? p - 1 : p;
     h->rest = skip_spaces(p, end);
-    return h->event_end < p; /* an event's name ends with a colon */
+    if (h->event_end < p) return 1; /* an event's name ends with a colon */
+    if (lone_frame(h->event, end)) {
+        h->rest = h->event;
+    } else if (h->period != NONE && h->event < end) {
+        h->rest = begin;
+        h->period = NONE;
+    } else {
+        return 0;
+    }
+    h->event_end = h->event;
+    return 0;
 }
 
 /* The first line of a sample. Names may hold spaces, digits and brackets, so the first place where
@@ -231,12 +284,13 @@ static int read_head(const uint8_t *line, const uint8_t *end, int strict, head *
             h->comm_end = p;
             while (h->comm_end > h->comm && h->comm_end[-1] == ' ') h->comm_end--;
             if (needs_time) {
-                if (!(after = read_time(after, end, h))) continue;
+                if (!(after = read_time(skip_misc_and_date(after, end), end, h))) continue;
                 read_event(after, end, h);
                 return 1;
             }
             /* `java 19983 cycles:`, or no event either */
             h->time = NONE;
+            if (has_core(h->comm, h->comm_end)) continue; /* no name: what stands before a time we can't read */
             if ((read_event(after, end, h) && h->rest == end) || after == end) return 1;
         }
     }
@@ -320,7 +374,9 @@ static void hash_frame(const uint8_t *p, const uint8_t *end, uint64_t out[2]) {
     int is_frame = begins_with_address(p, end);
     uint64_t half = is_frame && symbol - p == 16 && starts_with(p, end, "ffff");
     if (is_frame) symbol = skip_spaces(symbol, end);
-    if (!is_frame || (starts_with(symbol, end, unknown) && !starts_with(symbol + sizeof unknown - 1, end, " ([unknown])"))) {
+    /* No symbol either where only the file stands there, in brackets (`-F ip,dso`). */
+    if (!is_frame || *symbol == '(' ||
+        (starts_with(symbol, end, unknown) && !starts_with(symbol + sizeof unknown - 1, end, " ([unknown])"))) {
         hash_text(p, (uint64_t)(end - p), out);
         return;
     }
@@ -378,11 +434,17 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
         if (eol == end && !at_end) break;
         const uint8_t *next = eol < end ? eol + 1 : end;
         head h;
-        if (*p == '#' || skip_spaces(p, eol) == eol) {
+        const uint8_t *text = skip_spaces(p, eol);
+        if (*p == '#' || text == eol) {
             p = next;
             continue;
         }
-        if (*p == '\t' || !read_head(p, eol, 0, &h)) {
+        if (*p == '\t' || !read_head(p, eol, *text == '#', &h)) {
+            /* Comments of an indented text, and what `--show-round-events` says, tell nothing. */
+            if (*text == '#' || starts_with(text, eol, "PERF_RECORD_")) {
+                p = next;
+                continue;
+            }
             if (!n->odd++) n->first_odd = (uint64_t)(p - buf);
             p = next;
             continue;
@@ -396,7 +458,8 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
             p = next;
             continue;
         }
-        if (begins_with_address(h.rest, eol)) stack = h.rest;
+        const uint8_t *lone = after > stack && *stack == '\t' ? NULL : lone_frame(h.rest, eol);
+        if (lone) stack = lone;
         uint64_t i = n->samples;
         c->time[i] = h.time;
         c->period[i] = h.period;

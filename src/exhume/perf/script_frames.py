@@ -40,7 +40,10 @@ _KERNEL_HALF = 0xFFFF << 48
 _OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
 _JIT_MAP = re.compile(r"perf-\d+\.map")
 # `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
-_SOURCE_LINE = re.compile(rb"\S.*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
+_SOURCE_LINE = re.compile(rb".*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
+_FILE_ALONE = re.compile(rb"\([^()]*( \(deleted\))?\)")
+# Of a sample without a stack all is on one line: behind the file `insn: 48 89`, `ABI:2 AX:0x3b`, …
+_FILE_AND_MORE = re.compile(rb"(.* \((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
 
 
 class _Line(Struct, frozen=True):
@@ -105,6 +108,20 @@ class StackReader:
         return line
 
 
+def frames_only(text: bytes) -> bytes:
+    """A stack without what `-F +insn,+iregs,+phys_addr` and the like put below it.
+
+    perf begins the lines of frames with a tab, all others with spaces; where other tools changed
+    tabs in some lines, a frame still ends with its file.
+    """
+    if not text.startswith(b"\t") or b"\n " not in text:
+        return text
+    lines = text.split(b"\n")
+    return b"\n".join(
+        line for line in lines if not line.startswith(b" ") or line.rstrip().endswith(b")")
+    )
+
+
 def stack_mode(leaf: Frame, said: Iterable[Mode | None]) -> Mode:
     """User where the leaf is user code; else what the innermost telling kernel frame says.
 
@@ -131,19 +148,26 @@ def _parse(line: bytes) -> _Line:
     except ValueError:
         return _NO_FRAME
     symbol, dso = _split(rest.strip())
-    if not symbol:
+    if dso == _INLINED and not symbol:
         return _NO_FRAME
+    symbol = symbol or _UNKNOWN.encode()  # `-F ip`, `-F ip,dso`
     name = _OFFSET.sub(b"", symbol).decode("utf-8", "replace")
     if dso == _INLINED:
         return _Line((Frame(name, "", FrameKind.USER),), is_inlined=True)
-    path = dso.removesuffix(_DELETED).decode("utf-8", "replace")
+    file = _OFFSET.sub(b"", dso).removesuffix(_DELETED)  # `-F +dsoff` writes where in the file
+    path = file.decode("utf-8", "replace")
     return _Line(tuple(_frames(address, name, path)))
 
 
 def _split(rest: bytes) -> tuple[bytes, bytes]:
     """Symbol and file: `operator()(int) const (/opt/a b (deleted))`. The file may be missing."""
     if not rest.endswith(b")"):
-        return rest, b""
+        more = _FILE_AND_MORE.fullmatch(rest)
+        if more is None:
+            return rest, b""
+        rest = more[1]
+    if _FILE_ALONE.fullmatch(rest):
+        return b"", rest[1:-1]
     before = len(rest) - len(_DELETED) - 1 if rest.endswith(_DELETED + b")") else len(rest)
     at = rest.rfind(b" (", 0, before)
     # A file name with brackets of its own: go on to where they are even.
@@ -151,7 +175,7 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
         at = rest.rfind(b" (", 0, at)
     if at > 0:
         return rest[:at].rstrip(), rest[at + 2 : -1]
-    return (b"", b"") if rest.startswith(b"(") else (rest, b"")
+    return rest, b""
 
 
 def _frames(address: int, name: str, path: str) -> list[Frame]:
