@@ -50,6 +50,25 @@ def test_what_it_is_compressed_with_shows_in_its_first_bytes(how: str, tmp_path:
     assert found.head(300) == DATA[:300]
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress, zstandard.compress])
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"), ("utf-8", b"\xef\xbb\xbf")],
+)
+def test_a_text_that_windows_wrote_is_given_as_any_other(
+    pack: Callable[[bytes], bytes], encoding: str, mark: bytes, tmp_path: Path
+) -> None:
+    text = "näme 7 [000] 1.5: cycles:\r\n" * 30_000
+    found = source(tmp_path, pack(mark + text.encode(encoding)))
+    assert everything(found) == (text.encode(), "")
+    assert found.head(9) == text.encode()[:9]
+
+
+def test_half_a_letter_at_the_end_of_a_text_is_marked_as_such(tmp_path: Path) -> None:
+    found = source(tmp_path, b"\xff\xfe" + "ab".encode("utf-16-le") + b"c")
+    assert everything(found) == ("ab\ufffd".encode(), "")
+
+
 @pytest.mark.parametrize("how", TWICE)
 def test_several_streams_one_after_the_other_are_one(how: str, tmp_path: Path) -> None:
     assert everything(source(tmp_path, TWICE[how]))[0] == DATA * 2

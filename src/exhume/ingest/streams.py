@@ -1,8 +1,13 @@
-"""An input as a stream of bytes, whatever it is compressed with: its first bytes tell."""
+"""An input as a stream of bytes, whatever it is compressed with: its first bytes tell.
+
+A text that a Windows machine wrote (`ssh node perf script > out.txt` in PowerShell) is UTF-16, or
+has a mark before its first byte: readers are given it as all others.
+"""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import io
 import lzma
 import zlib
@@ -29,6 +34,13 @@ _MAGICS = (
     *((b"BZh%d1AY&" % level, "bzip2") for level in range(1, 10)),
 )
 
+# The mark that a text begins with → what it is encoded in.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
 Progress = Callable[[int], None]
 """Told how many bytes of the file were read since the last call."""
 
@@ -43,20 +55,25 @@ class Source(Struct, frozen=True):
     path: Path
     compression: str
     """`gzip`, `xz`, `zstd`, `bzip2`, or empty."""
+    mark: bytes = b""
+    """What stands before a text, and says how it is encoded."""
 
     @staticmethod
     def of(path: Path) -> Source:
         with open(path, "rb") as file:
             magic = file.read(8)
-        return Source(path, next((name for start, name in _MAGICS if magic.startswith(start)), ""))
+        packed = next((name for start, name in _MAGICS if magic.startswith(start)), "")
+        first = Source(path, packed).head(8) if packed else magic
+        return Source(path, packed, next((m for m, _ in _MARKS if first.startswith(m)), b""))
 
     def open(self, progress: Progress = no_progress) -> BinaryIO:
         """Forward only where it is compressed. `Inflated` tells at its end what was wrong."""
         file = _Counted(open(self.path, "rb", buffering=0), progress)  # noqa: SIM115
         kind = _DECOMPRESSORS.get(self.compression)
-        if kind is None:
-            return cast(BinaryIO, file)
-        return cast(BinaryIO, Inflated(_Frames(file, *kind), file))
+        stream: _Reads = file if kind is None else _Frames(file, *kind)
+        if self.mark:
+            stream = _Recoded(stream, self.mark)
+        return cast(BinaryIO, file if stream is file else Inflated(stream, file))
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
         """Its first bytes, decompressed; less where it is shorter."""
@@ -165,6 +182,34 @@ class _Frames:
             data = self._inflate.decompress(portion)
             if data:
                 return data
+
+
+class _Recoded:
+    """A text in UTF-8, without the mark before it."""
+
+    def __init__(self, stream: _Reads, mark: bytes) -> None:
+        self._stream = stream
+        self._mark = mark
+        encoding = dict(_MARKS)[mark]
+        # What is UTF-8 stays as it is: names in it may be any bytes.
+        self._decode = (
+            None if mark == codecs.BOM_UTF8 else codecs.getincrementaldecoder(encoding)("replace")
+        )
+
+    def read(self, size: int) -> bytes:
+        while True:
+            data = self._stream.read(max(size, len(self._mark))) or b""
+            is_end = not data
+            if self._mark:
+                data, self._mark = data.removeprefix(self._mark), b""
+            if self._decode is not None:
+                data = self._decode.decode(data, is_end).encode()
+            if data or is_end:
+                return data
+
+
+class _Reads(Protocol):
+    def read(self, size: int, /) -> bytes | None: ...
 
 
 class _Decompressor(Protocol):
