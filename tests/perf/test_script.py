@@ -188,6 +188,23 @@ def test_a_command_of_several_lines_is_part_of_the_header() -> None:
     assert reader.odd_lines == 0
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("indent", ["", "    "])
+@pytest.mark.parametrize(
+    "above", ["root@gpu-7:~# perf script\n", "Warning:\nlost 3 chunks!\n\nCheck IO!\n\n"]
+)
+def test_a_header_below_what_a_terminal_or_perf_says_still_counts(
+    above: str, indent: str, newline: str
+) -> None:
+    head = "# ========\n# hostname : x\n# cmdline : sh -c \nfoo 1 2.0: cycles:\n# arch : y\n"
+    text = f"{above}{head}# ========\n#\na 1 1.0: cycles:\n{STACK}\n".replace("\n", newline)
+    rows, reader = read("".join(indent + line for line in text.splitlines(keepends=True)))
+    assert [row.comm for row in rows] == ["a"]
+    assert (reader.header.hostname, reader.header.architecture) == ("x", "y")
+    assert reader.odd_lines == len(above.split("\n")) - above.count("\n\n") - 1
+    assert reader.first_odd.startswith(f"offset 0: '{above.split(chr(10))[0]}")
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "# only comments\n", "hello 12\n", "a\tb\n"])
 def test_text_without_samples_has_none(text: str) -> None:
     assert read(text)[0] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -18,7 +19,10 @@ MAX_SAMPLE_BYTES = 64 << 20
 MAX_STACKS = 1 << 19
 """Distinct stacks remembered; then their numbering starts anew, so that memory stays bounded."""
 _SHOWN_BYTES = 60
-_MARK = b"# ========\n"
+_MARK = re.compile(rb"^[ \t]*# ========[ \t]*\r?\n", re.MULTILINE)
+"""Stands above and below the header of `perf script --header`."""
+_CHATTER_BYTES = 1 << 14
+"""So much may stand above it: a prompt, or what perf complained of."""
 
 
 class ScriptBlock(Struct, frozen=True):
@@ -37,15 +41,18 @@ class ScriptReader:
         self._path = path
         self._first = _read_full(stream, BLOCK_BYTES)
         self._is_all = len(self._first) < BLOCK_BYTES
-        self._header_bytes = _header_bytes(self._first)
-        self.header: ScriptHeader = script_header.parse(self._first[: self._header_bytes])
+        begin, end = _header_place(self._first)
+        self.header: ScriptHeader = script_header.parse(self._first[begin:end])
+        if begin < end:  # not to be read once more, as what stands above it is
+            blank = b"#" * (end - begin - 1)
+            self._first = self._first[:begin] + blank + self._first[end - 1 :]
         self.odd_lines = 0
         self.first_odd = ""
         """Where and what the first line is that belongs to no sample."""
 
     def blocks(self) -> Iterator[ScriptBlock]:
         scanner = Scanner()
-        text, at_end, offset = self._first[self._header_bytes :], self._is_all, self._header_bytes
+        text, at_end, offset = self._first, self._is_all, 0
         self._first = b""
         is_fresh = True
         while text or not at_end:
@@ -78,22 +85,22 @@ class ScriptReader:
         self.odd_lines += found.odd
 
 
-def _header_bytes(text: bytes) -> int:
-    """How long the header is: comment lines, or all between two of its marks.
+def _header_place(text: bytes) -> tuple[int, int]:
+    """Where the header begins and ends: all between two of its marks, or comment lines.
 
     A command that was recorded may have newlines in it, and then its line is no comment to its end.
     """
-    if text.startswith(_MARK):
-        end = text.find(b"\n" + _MARK, 0, MAX_HEADER_BYTES)
-        if end >= 0:
-            return end + 1 + len(_MARK)
+    if (mark := _MARK.search(text, 0, _CHATTER_BYTES)) is not None:
+        end = _MARK.search(text, mark.end(), MAX_HEADER_BYTES)
+        if end is not None:
+            return mark.start(), end.end()
     at = 0
     while text[at : at + 1] in (b"#", b"\n"):
         following = text.find(b"\n", at)
         if following < 0:
-            return len(text)
+            return 0, len(text)
         at = following + 1
-    return at
+    return 0, at
 
 
 def _read_full(stream: BinaryIO, size: int) -> bytes:

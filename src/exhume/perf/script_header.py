@@ -8,7 +8,7 @@ from msgspec import Struct
 
 MAX_HEADER_BYTES = 1 << 20
 
-_LINE = re.compile(r"^#\s*([a-z][a-z ]*?)\s*:\s*(.*?)\s*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*#\s*([a-z][a-z ]*?)\s*:\s*(.*?)\s*$", re.MULTILINE)
 # `# event : name = cpu-clock, , id = { 7, 8 }, type = 1, …, { sample_period, sample_freq } = 97, …`
 _EVENT = re.compile(r"^name = (?P<name>.+?), ")
 _VALUE = re.compile(r"\{ sample_period, sample_freq \} = (\d+)")
@@ -18,7 +18,7 @@ _ASKED_RATE = re.compile(r"\s(?:-F ?|--freq[= ])(\d+)")
 _ASKED_PERIOD = re.compile(r"\s(?:-c ?|--count[= ])(\d+)")
 # `# reference time: 2026-11-15 20:15:19.5 = 1794773719.500000 (TOD) = 7.019862000 (monotonic)`
 _REFERENCE = re.compile(r"= (\d+)\.(\d{6}) \(TOD\) = (\d+)\.(\d{9}) \(")
-_CLOCK = re.compile(r"^#\s*clockid: (\S+)", re.MULTILINE)
+_CLOCK = re.compile(r"^[ \t]*#\s*clockid: (\S+)", re.MULTILINE)
 
 
 class EventHeader(Struct, frozen=True):
