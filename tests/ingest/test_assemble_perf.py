@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.ingest import assemble_perf
+from exhume.ingest.collect import NO_SAMPLES
 from exhume.ingest.piece import ROW, ClockKind, Piece, Rows
 from exhume.ingest.streams import Source
 from exhume.model.sample import NO_CORE
@@ -313,6 +314,22 @@ def busy_rounds(seed: int, cores: int, count: int) -> list[bytes]:
             read_up_to[core] = now
         out.append(encoder.FINISHED_ROUND)
     return out
+
+
+def test_a_capture_without_samples_says_so(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, Capture([enc.comm(SHAPE, 1, 1, b"x", Who(time=1))]).file())
+    assert piece.facts.problems == (NO_SAMPLES,)
+
+
+def test_copies_of_stacks_are_not_unwound_and_that_is_told(tmp_path: Path) -> None:
+    shape = Shape(SHAPE.sample_type | Bit.STACK_USER)
+    sample = Sample(ip=0x40_0000, pid=7, tid=7, time=5, user_stack=bytes(64))
+    records = [enc.sample(shape, sample)]
+    piece = piece_of(tmp_path, Capture(records, [Event(shape=shape)]).file())
+    assert any("dwarf" in note for note in piece.facts.notes)
+    assert not any(
+        "dwarf" in note for note in piece_of(tmp_path, made.capture().file()).facts.notes
+    )
 
 
 def test_a_dying_process_keeps_its_name_for_as_long_as_that_may_take(

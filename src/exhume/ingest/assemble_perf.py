@@ -10,7 +10,7 @@ from typing import BinaryIO
 import numpy as np
 from msgspec.structs import replace
 
-from exhume.ingest.collect import Seen, named_ratio
+from exhume.ingest.collect import NO_SAMPLES, Seen, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
@@ -22,6 +22,10 @@ from exhume.perf.datafile import PerfData, Share
 
 SHARE_BYTES = 16 << 20
 """A share is at least as large: for less it does not pay to start a process."""
+_COPIED_STACKS = (
+    "stacks of programs were recorded as copies of memory (--call-graph dwarf), which perf alone "
+    "unwinds: of a program only the innermost function is shown; text of `perf script` has them all"
+)
 _HOUR_NS = 3600 * 1_000_000_000
 
 
@@ -114,9 +118,13 @@ class PerfAssembler:
         problems = [*self._data.problems, *seen.problems()]
         if bad := sum(one.bad for one in taken):
             problems.append(f"{bad} samples are damaged: their lengths do not add up")
+        if not counts and not bad:
+            problems.append(NO_SAMPLES)
         if self._last.lost:
             problems.append(f"the kernel dropped {self._last.lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
+        if counts and self._data.copies_stacks:
+            notes.append(_COPIED_STACKS)
         notes += seen.notes(self._last.chosen(), self._last.rate_hz())
         return Facts(
             samples=sum(counts.values()),

@@ -17,6 +17,10 @@ from exhume.perf.eventnames import UNKNOWN, is_time_like, no_time
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
 """No capture is longer: times that are further from the others are damage."""
 NO_TIMES = "its samples have no times: they are laid out one after the other, in the file's order"
+NO_SAMPLES = (
+    "it holds no samples: nothing ran that was watched, perf ended before it wrote any, or it is "
+    "of `perf stat record`"
+)
 _UNKNOWN_RATE_HZ = 1000.0
 
 

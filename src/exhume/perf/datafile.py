@@ -96,6 +96,11 @@ class PerfData:
         return any(event.attr.flags & Flag.COMM_EXEC for event in self.events)
 
     @property
+    def copies_stacks(self) -> bool:
+        """Of programs there are registers and memory instead of call chains."""
+        return any(event.attr.sample_type & SampleType.STACK_USER for event in self.events)
+
+    @property
     def clock_id(self) -> int | None:
         """The clock of its times; None for perf's own, which is the kernel log's too."""
         for event in self.events:
