@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from exhume.ingest import assemble_script
-from exhume.ingest.piece import ClockKind, Piece
+from exhume.ingest.collect import NO_SAMPLES
+from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.streams import Source
 from exhume.model.sample import NO_CORE
+from exhume.perf import script
 from tests.ingest import made
 from tests.ingest.test_assemble_perf import named, rows_of
 
@@ -94,5 +97,49 @@ def test_odd_lines_and_broken_compression_are_told(tmp_path: Path) -> None:
 def test_no_samples_at_all_are_no_reason_to_fail(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, "# ========\n# captured on    : x\n# hostname : h\n")
     assert piece.facts.samples == 0
+    assert piece.facts.problems == (NO_SAMPLES,)
     assert piece.span_ns() is None
     assert piece.hints.node == "h"
+
+
+HEADER = """# ========
+# captured on    : Sun Nov 15 20:21:09 2026
+# clockid: monotonic (1)
+# reference time: 2026-11-15 20:15:19.5 = 1794773719.500000 (TOD) = 7.019862000 (monotonic)
+# ========
+#
+"""
+
+
+def lines(times: Iterable[float]) -> str:
+    return "".join(f"a 1 [000] {time:.6f}: cycles: \n\t1 f (/x)\n\n" for time in times)
+
+
+def test_times_that_count_from_the_first_line_are_on_no_clock(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, HEADER + lines(i / 100 for i in range(50)))
+    assert piece.clock == ClockKind.OWN
+    assert piece.claim is not None
+    assert piece.claim.trust == Trust.FILE_TIME  # the two clocks of the header say nothing of them
+    assert piece.span_ns() == (0, 500_000_000)
+    assert "--reltime" in piece.facts.notes[0]
+
+
+def test_times_that_are_distances_are_added_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "BLOCK_BYTES", 1200)
+    distances = [0.0] + [0.010 if i % 3 else 0.009 for i in range(60)]
+    piece = piece_of(tmp_path, lines(distances))
+    assert piece.clock == ClockKind.OWN
+    assert rows_of(piece)["time"].tolist() == [
+        round(sum(distances[: i + 1]) * 1e6) * 1000 for i in range(61)
+    ]
+    assert "--deltatime" in piece.facts.notes[0]
+
+
+def test_samples_out_of_order_are_no_distances(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, lines(5 + i % 7 / 100 for i in range(50)))
+    assert piece.clock == ClockKind.KERNEL_LOG
+    assert set(rows_of(piece)["time"].tolist()) == {
+        5_000_000_000 + i * 10_000_000 for i in range(7)
+    }

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
-from exhume.ingest.collect import Collector, named_ratio
+from exhume.ingest.collect import NO_SAMPLES, Collector, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
+from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.streams import Inflated, Source
 from exhume.model.arrays import I64, Bool
 from exhume.model.sample import Threads
@@ -42,6 +44,7 @@ class ScriptAssembler:
         self._wanted = eventnames.plain(event) if event else ""
         self._collected = Collector(context.folder)
         self._stacks = ScriptStacks()
+        self._times = ScriptTimes()
         self._comms: list[str] = []
         self._events: list[str] = []
         self._counts: Counter[int] = Counter()
@@ -85,7 +88,8 @@ class ScriptAssembler:
         wanted = self._is_wanted()[columns.event]
         rate = self._period_rate(columns)
         is_missing = wanted & (columns.time == NO_NUMBER)
-        time, core = self._collected.times(columns.time, is_missing, rate), cores_of(columns.cpu)
+        time, core = self._times.since_first(columns.time), cores_of(columns.cpu)
+        time = self._collected.times(time, is_missing, rate)
         wanted = self._collected.possible(time, wanted)
         self._collected.seen.add(time[wanted], core[wanted], columns.tid[wanted], rate)
         is_idle = wanted & (columns.tid == 0) & self._stacks.is_idle()[columns.stack]
@@ -133,14 +137,18 @@ class ScriptAssembler:
             comm=tuple(self._comms[key[2]] for key in keys),
             cgroup=("",) * len(keys),
         )
-        is_own = seen.without_time or header.clock
+        is_own = seen.without_time or header.clock or self._times.is_relative
         return Piece(
             hints=Hints(
                 header.hostname, header.release, header.architecture, header.cores, header.command
             ),
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
             claim=self._context.clock.of_script(
-                self._source.path, header, seen.first_ns, seen.last_ns
+                self._source.path,
+                # What it says of a clock is not said of these times.
+                replace(header, clock="", reference=None) if self._times.is_relative else header,
+                seen.first_ns,
+                seen.last_ns,
             ),
             sampled=Sampled(
                 self._collected.rows(renumbered),
@@ -173,12 +181,15 @@ class ScriptAssembler:
             )
         if self._stacks.odd_lines:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
+        notes = [self._times.note()] if self._times.is_relative else []
+        notes += self._collected.seen.notes(self._wanted, self._header_rate(reader))
+        samples = sum(c for n, c in self._by_name().items() if not n.startswith(_SIDE_BAND))
         return Facts(
-            samples=sum(c for n, c in self._by_name().items() if not n.startswith(_SIDE_BAND)),
+            samples=samples,
             idle=self._collected.seen.idle,
             other_events=others,
             cores=tuple(sorted(self._collected.seen.cores)),
             named_ratio=named_ratio(tree),
-            notes=tuple(self._collected.seen.notes(self._wanted, self._header_rate(reader))),
-            problems=tuple(problems),
+            notes=tuple(notes),
+            problems=tuple(problems if samples else [*problems, NO_SAMPLES]),
         )

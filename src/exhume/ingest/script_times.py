@@ -1,0 +1,48 @@
+"""Times of perf-script text that are no clock's: they count from its first line, or the one before.
+
+`perf script --reltime` and `--deltatime` say nothing of it in the text, but begin with 0, which
+no clock of a machine that runs perf shows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exhume.model.arrays import I64
+from exhume.perf.script_scan import NO_NUMBER
+
+_LEAST = 10
+_FALLING = 0.1
+"""Text of perf script is in order of time, but for a few lines; distances are in no order."""
+
+
+class ScriptTimes:
+    def __init__(self) -> None:
+        self._is_known = False
+        self._last_ns = 0
+        self.is_relative = False
+        self.is_distance = False
+
+    def note(self) -> str:
+        if self.is_distance:
+            return "its times are distances (perf script --deltatime): they were added up"
+        return "its times count from its first line (perf script --reltime), not from boot"
+
+    def since_first(self, time: I64) -> I64:
+        """The times of a block, on one clock. Blocks are told in the order of the text."""
+        is_told = time != NO_NUMBER
+        if not self._is_known and is_told.any():
+            self._look(time[is_told])
+        if not self.is_distance:
+            return time
+        added: I64 = self._last_ns + np.cumsum(np.where(is_told, time, 0))
+        self._last_ns = int(added[-1]) if len(added) else self._last_ns
+        return np.where(is_told, added, time)
+
+    def _look(self, time: I64) -> None:
+        self._is_known = True
+        self.is_relative = int(time[0]) == 0 and bool((time != 0).any())
+        falling = np.diff(time) < 0
+        self.is_distance = (
+            self.is_relative and len(falling) >= _LEAST and float(falling.mean()) > _FALLING
+        )
