@@ -194,6 +194,24 @@ def test_a_record_without_a_size_ends_the_reading_and_tells_where() -> None:
     assert f"offset {begin + len(good)}" in data.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("behind", "told"),
+    [
+        (Capture(samples(2)).pipe(), "another capture begins here"),
+        (b"\x01\x02\x03\x04\x00\x00\x20\x00" + bytes(24), "found 01 02 03 04"),
+    ],
+)
+def test_what_is_no_record_by_its_type_ends_the_reading_and_tells_where(
+    behind: bytes, told: str
+) -> None:
+    first = Capture(samples(2)).pipe()
+    data = opened(first + behind)
+    assert tids(data) == [6, 7]
+    (problem,) = data.problems
+    assert problem.startswith(f"offset {len(first)}: ")
+    assert told in problem
+
+
 def test_samples_whose_lengths_do_not_add_up_are_counted_and_passed_over() -> None:
     broken = enc.record(9, 1, bytes(24))
     data = opened(Capture([*samples(1), broken, *samples(1)]).file())

@@ -102,6 +102,7 @@ def only(text: str) -> Row:
         ("a 12 [003] 9.5:  2004008 ", Row("a", 12, 12, 3, 9_500_000_000, 2004008, "")),
         ("a 12 [003] 9.5: 7 faults:      7f1234567890                0 ",
          Row("a", 12, 12, 3, 9_500_000_000, 7, "faults")),
+        ("pool [012] 7 cycles: ", Row("pool [012]", 7, 7, None, None, None, "cycles")),
         ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
     ],
 )  # fmt: skip

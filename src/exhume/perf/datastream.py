@@ -21,6 +21,9 @@ from exhume.perf.native import Counts, count
 _HEADER_BYTES = 8
 _CHATTER = b"[ perf record: "
 _LARGEST_RECORD = 1 << 16
+_NO_TYPE = 1 << 16
+"""As in native.c."""
+_MAGIC = b"PERFILE2"
 _MAX_WINDOW_BYTES = 128 << 20
 # One RLE block of zstd makes 128 KiB of 4 bytes: so much input can't make more than 16 MiB.
 _COMPRESSED_STEP = 512
@@ -159,6 +162,9 @@ class RecordStream:
                 "what follows can't be read"
             )
             return None
+        if type_ >= _NO_TYPE:
+            self.problems.append(self._no_record(head))
+            return None
         if held < size:
             self._fill()
             if self._end - self._begin < size:
@@ -167,6 +173,17 @@ class RecordStream:
                 )
                 return None
         return type_, size
+
+    def _no_record(self, head: bytes) -> str:
+        if head.startswith(_MAGIC):
+            return (
+                f"offset {self.offset}: another capture begins here, which is not read; "
+                f"cut it off with `tail -c +{self.offset + 1}` and import it too"
+            )
+        return (
+            f"offset {self.offset}: expected a record, found {head[:_HEADER_BYTES].hex(' ')}; "
+            "what follows can't be read"
+        )
 
     def _fill(self) -> None:
         """Move what is left to the front, and read as much as fits behind it."""

@@ -14,6 +14,7 @@ enum { ABI = 7 };
 #define BRANCH_COUNTERS (1u << 19)
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER ((uint64_t)-512)
+enum { NO_TYPE = 1 << 16 }; /* the kernel counts from 1, perf from 64, simpleperf from 32768 */
 enum { AHEAD = 8 }; /* what is fetched from memory while this much else is done */
 
 struct xh_slot {
@@ -114,7 +115,7 @@ static void fetch_ahead(const uint8_t *record, uint64_t size) {
 }
 
 /* Upper bounds for the columns. Ends at `until`, or behind the record that lies across it; before that
- * at the first record that is not whole, or that is none for the walker: one of perf's own types (64 and
+ * at the first record that is not whole, that is no record by its type, or that is none for the walker: one of perf's own types (64 and
  * up) whose bit is set in `stops`. It may have a payload behind it, hold records inside, or change how
  * those after it read. */
 void xh_count(const uint8_t *buf, uint64_t len, uint64_t until, uint64_t stops, xh_counts *out) {
@@ -123,7 +124,7 @@ void xh_count(const uint8_t *buf, uint64_t len, uint64_t until, uint64_t stops, 
     while (at < until && at + 8 <= len) {
         uint32_t type = load32(buf + at);
         uint16_t size = load16(buf + at + 6);
-        if (size < 8 || at + size > len) break;
+        if (size < 8 || at + size > len || type >= NO_TYPE) break;
         fetch_ahead(buf + at, size);
         if (type == RECORD_SAMPLE) {
             out->samples++;
@@ -316,7 +317,7 @@ void xh_walk(const uint8_t *buf, uint64_t len, const xh_layout *layouts, const u
         const uint8_t *record = buf + at;
         uint32_t type = load32(record);
         uint16_t misc = load16(record + 4), size = load16(record + 6);
-        if (size < 8 || at + size > len) break;
+        if (size < 8 || at + size > len || type >= NO_TYPE) break; /* as in xh_count, which made the room */
         if (type == RECORD_SAMPLE && !stacks) {
             fetch_ahead(record, size);
         } else if (type == RECORD_SAMPLE) {

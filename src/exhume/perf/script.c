@@ -212,12 +212,14 @@ static const uint8_t *skip_misc_and_date(const uint8_t *p, const uint8_t *end) {
     return word < end && *word == ' ' ? skip_spaces(word, end) : p;
 }
 
-/* Is there a core in brackets in it? */
+/* Is there a process id with its core in it, `7801 [000] `? */
 static int has_core(const uint8_t *p, const uint8_t *end) {
     int64_t core;
-    for (; (p = memchr(p, '[', (size_t)(end - p))); p++) {
-        const uint8_t *after = read_digits(p + 1, end, &core);
-        if (after && after < end && *after == ']' && after - p >= 4) return 1; /* `[000]` */
+    for (const uint8_t *open = p; (open = memchr(open, '[', (size_t)(end - open))); open++) {
+        const uint8_t *before = open, *after = read_digits(open + 1, end, &core);
+        if (!after || after == end || *after != ']' || after - open < 4) continue;
+        while (before > p && before[-1] == ' ') before--;
+        if (before < open && before > p && is_digit(before[-1])) return 1;
     }
     return 0;
 }
