@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from exhume.host import Host
 from exhume.ingest.kernel_symbols import KERNEL, kernel_names
@@ -73,6 +74,17 @@ def test_code_of_a_jit_is_named_by_a_map_among_the_inputs(tmp_path: Path) -> Non
     (found,) = table.lookup(np.array([0x7F00_0000_1004], np.uint64)).tolist()
     assert table.name(found) == "LazyCompile:~fib app.js:1"
     assert symbols.find("jit-78") is None
+
+
+def test_a_jit_that_is_gone_is_named_by_the_map_it_left_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exhume.ingest.symbols.OWN_ROOT", tmp_path)
+    write(tmp_path / "tmp" / "perf-77.map", "1000 100 fib\n")
+    (tmp_path / "proc").mkdir()
+    places = Places(Host(proc=tmp_path / "proc"))
+    assert ProgramSymbols(places, is_local=True).find("jit-77") is not None
+    assert ProgramSymbols(places, is_local=False).find("jit-77") is None
 
 
 def kernel_name(places: Places, features: Features, text: int = TEXT) -> tuple[str, str]:

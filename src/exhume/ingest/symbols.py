@@ -133,7 +133,8 @@ class ProgramSymbols:
             with suppress(OSError), open_in_root(self._places.symfs, f"/tmp/{name}") as file:
                 return perfmap.parse(file.image.read(0, _MAX_PERF_MAP_BYTES)).table
         if self._is_local and pid > 0:
-            found = perfmap.read(self._places.host, pid)
+            # Most that were recorded are gone, and their maps are not.
+            found = perfmap.read(self._places.host, pid) or perfmap.read_left(OWN_ROOT, pid)
             return None if found is None else found.table
         return None
 

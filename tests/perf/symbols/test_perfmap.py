@@ -142,6 +142,19 @@ def at_root_or_own(made: MadeProc) -> str | None:
     return at(found, 0x1000)
 
 
+def test_a_map_that_a_process_left_behind_is_read(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    path = tmp_path / "tmp" / "perf-77.map"
+    path.write_text("1000 100 fib\n")
+    found = perfmap.read_left(tmp_path, 77)
+    assert found is not None
+    assert at(found, 0x1004) == "fib"
+    assert perfmap.read_left(tmp_path, 78) is None
+    if os.geteuid() == 0:
+        os.chown(path, 1001, 1001)
+        assert perfmap.read_left(tmp_path, 77) is None
+
+
 def test_a_map_that_is_a_link_or_a_fifo_is_refused_at_once(tmp_path: Path) -> None:
     made = MadeProc(tmp_path, os.getuid())
     (made.tmp / "real").write_text("1000 10 elsewhere\n")

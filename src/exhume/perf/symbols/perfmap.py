@@ -9,10 +9,12 @@ Anybody may write to /tmp, so only a file of root's or of the process's own user
 from __future__ import annotations
 
 import heapq
+import os
 import re
 from array import array
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
@@ -53,6 +55,18 @@ def read(host: Host, pid: int) -> PerfMap | None:
         return None
     except OSError as error:
         return PerfMap(None, 0, f"the perf map can't be read: {error.strerror}")
+
+
+def read_left(root: Path, pid: int) -> PerfMap | None:
+    """The map that a process left behind, below `root`; None where there is none.
+
+    Whose process it was nobody can tell any more. As for perf, root's and our own maps count.
+    """
+    try:
+        with open_in_root(root, f"/tmp/perf-{pid}.map", follow=False) as file:
+            return parse(_tail(file)) if file.uid in (0, os.geteuid()) else None
+    except OSError:
+        return None
 
 
 def parse(data: bytes) -> PerfMap:
