@@ -102,6 +102,8 @@ def only(text: str) -> Row:
         ("a 12 [003] 9.5:  2004008 ", Row("a", 12, 12, 3, 9_500_000_000, 2004008, "")),
         ("a 12 [003] 9.5: 7 faults:      7f1234567890                0 ",
          Row("a", 12, 12, 3, 9_500_000_000, 7, "faults")),
+        ("#1 worker 7 [000] 9.5: cycles: ",
+         Row("#1 worker", 7, 7, 0, 9_500_000_000, None, "cycles")),
         ("pool [012] 7 cycles: ", Row("pool [012]", 7, 7, None, None, None, "cycles")),
         ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
     ],

@@ -437,12 +437,12 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
         const uint8_t *next = eol < end ? eol + 1 : end;
         head h;
         const uint8_t *text = skip_spaces(p, eol);
-        if (*p == '#' || text == eol) {
+        if (text == eol) {
             p = next;
             continue;
         }
         if (*p == '\t' || !read_head(p, eol, *text == '#', &h)) {
-            /* Comments of an indented text, and what `--show-round-events` says, tell nothing. */
+            /* Comments, and what `--show-round-events` says, tell nothing. A thread may be called #1. */
             if (*text == '#' || starts_with(text, eol, "PERF_RECORD_")) {
                 p = next;
                 continue;

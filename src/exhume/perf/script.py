@@ -41,8 +41,9 @@ class ScriptReader:
         self._path = path
         self._first = _read_full(stream, BLOCK_BYTES)
         self._is_all = len(self._first) < BLOCK_BYTES
-        begin, end = _header_place(self._first)
-        self.header: ScriptHeader = script_header.parse(self._first[begin:end])
+        begin, end = _marked(self._first)
+        header = self._first[begin:end] or _comments(self._first)
+        self.header: ScriptHeader = script_header.parse(header)
         if begin < end:  # not to be read once more, as what stands above it is
             blank = b"#" * (end - begin - 1)
             self._first = self._first[:begin] + blank + self._first[end - 1 :]
@@ -85,22 +86,25 @@ class ScriptReader:
         self.odd_lines += found.odd
 
 
-def _header_place(text: bytes) -> tuple[int, int]:
-    """Where the header begins and ends: all between two of its marks, or comment lines.
+def _marked(text: bytes) -> tuple[int, int]:
+    """Where the header begins and ends, with its marks; the same where it has none.
 
     A command that was recorded may have newlines in it, and then its line is no comment to its end.
     """
-    if (mark := _MARK.search(text, 0, _CHATTER_BYTES)) is not None:
-        end = _MARK.search(text, mark.end(), MAX_HEADER_BYTES)
-        if end is not None:
-            return mark.start(), end.end()
+    begin = _MARK.search(text, 0, _CHATTER_BYTES)
+    end = begin and _MARK.search(text, begin.end(), MAX_HEADER_BYTES)
+    return (begin.start(), end.end()) if begin and end else (0, 0)
+
+
+def _comments(text: bytes) -> bytes:
+    """The comments that it begins with."""
     at = 0
     while text[at : at + 1] in (b"#", b"\n"):
         following = text.find(b"\n", at)
         if following < 0:
-            return 0, len(text)
+            return text
         at = following + 1
-    return 0, at
+    return text[:at]
 
 
 def _read_full(stream: BinaryIO, size: int) -> bytes:
