@@ -26,6 +26,7 @@ from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
 from exhume.ingest.report import ImportReport, InputReport
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
+from exhume.ingest.unreadable import known_as
 from exhume.ingest.work import ReadTask, merge_segment, read_input
 from exhume.perf import script_header
 from exhume.perf.datafile import PerfData
@@ -188,6 +189,8 @@ def _recognised(
                 yield _Known(one, source, found, _host(source, found))
                 continue
             problem = f"{path}, offset 0: expected {EXPECTED}"
+            if known := known_as(source.head()):
+                problem += f"; {known}"
             if not one.size_bytes:
                 problem = f"{path} is empty"
         except OSError as error:
