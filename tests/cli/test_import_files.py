@@ -181,6 +181,15 @@ def test_what_makes_no_sense_is_a_usage_error(
     assert "exhume:" in capsys.readouterr().err
 
 
+def test_what_to_do_is_told_apart_from_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "perf.data", made.capture().file()[:50])
+    run(path, "--into", str(tmp_path / "out"))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "expected the rest of the header; the file is cut off: copy it again" in shown
+
+
 def test_names_of_files_and_nodes_cannot_write_to_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

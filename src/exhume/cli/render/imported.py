@@ -124,7 +124,7 @@ def _remarks(
     for text, names in list(files.items())[:_SHOWN_NOTES]:
         about = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         line = Text(f"  {printable(about)}: ", _DIM)
-        lines.append(line.append(" ".join(printable(part.strip()) for part in text.splitlines())))
+        lines.append(line.append("; ".join(printable(part.strip()) for part in text.splitlines())))
     if len(files) > _SHOWN_NOTES:
         lines.append(Text(f"  and {len(files) - _SHOWN_NOTES} more", _DIM))
     return [*lines, Text()]
