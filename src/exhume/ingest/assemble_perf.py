@@ -26,6 +26,10 @@ _COPIED_STACKS = (
     "stacks of programs were recorded as copies of memory (--call-graph dwarf), which perf alone "
     "unwinds: of a program only the innermost function is shown; text of `perf script` has them all"
 )
+_DEFERRED_STACKS = (
+    "stacks of programs were recorded apart from samples (--call-graph fp,defer), and are not put "
+    "together with them; text of `perf script` has them"
+)
 _HOUR_NS = 3600 * 1_000_000_000
 
 
@@ -125,6 +129,8 @@ class PerfAssembler:
         notes = [self._last.kernel_note] if self._last.kernel_note else []
         if counts and self._data.copies_stacks:
             notes.append(_COPIED_STACKS)
+        if self._last.defers:
+            notes.append(_DEFERRED_STACKS)
         notes += seen.notes(self._last.chosen(), self._last.rate_hz())
         return Facts(
             samples=sum(counts.values()),

@@ -20,6 +20,7 @@ from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
+from exhume.perf.attr import RecordType
 from exhume.perf.datachunk import Chunk, decode
 from exhume.perf.datadir import MAIN, parts_of, side_by_side
 from exhume.perf.datafile import PerfData, Share
@@ -64,6 +65,8 @@ class PerfShare:
         self.events: list[Event] = []
         self.lost = 0
         """Records that the kernel dropped."""
+        self.defers = False
+        """Stacks of programs come in records of their own."""
 
     @property
     def kernel_note(self) -> str:
@@ -104,6 +107,7 @@ class PerfShare:
             self._names.note(chunk)
             self._bad += chunk.bad
             self.lost += sum(chunk.lost.values())
+            self.defers |= bool((walked.records.type == RecordType.CALLCHAIN_DEFERRED).any())
             seen = np.bincount(chunk.samples.event)
             self._counts.update({int(n): int(seen[n]) for n in np.flatnonzero(seen)})
             if self._share.of > 1 and len(chunk.samples):

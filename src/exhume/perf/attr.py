@@ -69,6 +69,7 @@ class RecordType(IntEnum):
     KSYMBOL = 17
     BPF_EVENT = 18
     CGROUP = 19
+    CALLCHAIN_DEFERRED = 22
 
 
 MISC_CPUMODE_MASK = 7

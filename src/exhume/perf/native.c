@@ -14,6 +14,7 @@ enum { ABI = 7 };
 #define BRANCH_COUNTERS (1u << 19)
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER ((uint64_t)-512)
+#define CONTEXT_USER_DEFERRED ((uint64_t)-640)
 enum { NO_TYPE = 1 << 16 }; /* the kernel counts from 1, perf from 64, simpleperf from 32768 */
 enum { AHEAD = 8 }; /* what is fetched from memory while this much else is done */
 
@@ -224,9 +225,13 @@ static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
         NEED(8);
         uint64_t nr = load64(p);
         if (nr > (uint64_t)(end - p) / 8 - 1) return 0;
-        if (nr > 0) {
+        uint64_t depth = nr;
+        /* `--call-graph fp,defer` (kernel 6.19 on): the program's part comes in a record of its own, and
+         * here stands a number that is no address, another one in each sample. */
+        if (nr >= 2 && load64(p + 8 * (nr - 1)) == CONTEXT_USER_DEFERRED) depth -= 2;
+        if (depth > 0) {
             found->words = p + 8;
-            found->depth = nr;
+            found->depth = depth;
         }
         p += 8 + nr * 8;
     }
