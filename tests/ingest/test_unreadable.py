@@ -37,6 +37,7 @@ def zipped() -> bytes:
         (b"\x7fELF\x02\x01\x01", "--symfs"),
         (b"# To display the perf.data header info, please use --header\n#\n", "perf report"),
         (b"java;start;run 12\nswapper;idle 3\n", "folded stacks"),
+        (b"WARNING: restricted\nPERFILE2\x10", "tail -c +21"),
         (b"a letter\n", ""),
         (b"", ""),
     ],

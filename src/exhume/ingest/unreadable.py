@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from exhume.perf.datafile import MAGICS
+
 _TAR_AT = 257
 _FOLDED = re.compile(rb"(?:[^\n;]+;)+[^\n;]* \d+(?:\r?\n|\Z)")
 _LINES = 20
@@ -55,5 +57,7 @@ _KINDS = (
 
 def known_as(head: bytes) -> str:
     """For the user; empty where nobody knows."""
+    if (at := head.find(MAGICS[0])) > 0:  # `perf record -o - 2>&1`, or a greeting of ssh
+        return f"at offset {at} a perf.data begins: cut off the rest with `tail -c +{at + 1}`"
     found = next((kind for kind in _KINDS if kind.matches(head)), None)
     return "" if found is None else f"it is {found.is_}: {found.todo}"
