@@ -104,6 +104,8 @@ def only(text: str) -> Row:
          Row("a", 12, 12, 3, 9_500_000_000, 7, "faults")),
         ("#1 worker 7 [000] 9.5: cycles: ",
          Row("#1 worker", 7, 7, 0, 9_500_000_000, None, "cycles")),
+        ("com.example.maps\t21452/21453 [007] 9.5: 201198 cpu-clock:",
+         Row("com.example.maps", 21452, 21453, 7, 9_500_000_000, 201198, "cpu-clock")),
         ("pool [012] 7 cycles: ", Row("pool [012]", 7, 7, None, None, None, "cycles")),
         ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
     ],

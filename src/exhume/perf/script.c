@@ -279,12 +279,13 @@ static int read_head(const uint8_t *line, const uint8_t *end, int strict, head *
     for (int needs_time = 1; needs_time >= strict; needs_time--) {
         /* No name at all (`-F tid,time,event,ip,sym`) is believed where there is a time. */
         for (const uint8_t *p = line + !needs_time; p < end && p - line < LONGEST_NAME; p++) {
-            if ((p > line && p[-1] != ' ') || !(is_digit(*p) || *p == '-')) continue;
+            /* simpleperf's report_sample.py has a tab behind the name. */
+            if ((p > line && p[-1] != ' ' && p[-1] != '\t') || !(is_digit(*p) || *p == '-')) continue;
             const uint8_t *after = read_ids(p, end, h);
             if (!after) continue;
             after = read_cpu(after, end, h);
             h->comm_end = p;
-            while (h->comm_end > h->comm && h->comm_end[-1] == ' ') h->comm_end--;
+            while (h->comm_end > h->comm && (h->comm_end[-1] == ' ' || h->comm_end[-1] == '\t')) h->comm_end--;
             if (needs_time) {
                 if (!(after = read_time(skip_misc_and_date(after, end), end, h))) continue;
                 read_event(after, end, h);
