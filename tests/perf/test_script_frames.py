@@ -48,6 +48,8 @@ def frames(*lines: str) -> list[Frame]:
         ("7f00 main+0x3 (/bin/x+0x1f)", Frame("main", "x", USER)),
         ("7f00 main+0x3 (/bin/x (deleted)+0x1f)", Frame("main", "x", USER)),
         ("7f00", UNKNOWN_FRAME),
+        ("9c51fd34 a.String.hash ([JIT app cache])",
+         Frame("a.String.hash", "[JIT app cache]", USER)),
         ("ffffffff81000000", UNKNOWN_KERNEL_FRAME),
         ("7f00 (/bin/x)", Frame("x+0x7f00", "x", FrameKind.UNKNOWN)),
         ("ffffffff81000000 ([kernel.kallsyms])", UNKNOWN_KERNEL_FRAME),

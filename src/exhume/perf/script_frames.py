@@ -214,7 +214,8 @@ def kernel_module(path: str, address: int) -> str | None:
     if _BPF.fullmatch(name):
         return "bpf"
     if name.startswith("[") and name.endswith("]") and "/" not in path:
-        if name == _VSYSCALL or name.startswith(_USER_BRACKETS):
+        # No module has a space in its name: `[JIT app cache]` of Android.
+        if name == _VSYSCALL or name.startswith(_USER_BRACKETS) or " " in name:
             return None
         return name[1:-1].replace("-", "_") or KERNEL_MODULE
     return None
