@@ -77,6 +77,21 @@ def test_a_capture_of_several_threads_is_one_input(tmp_path: Path, *, is_closed:
     assert stacks(tmp_path / "out") == stacks(tmp_path / "same")
 
 
+def test_a_capture_that_has_the_names_of_its_kernel_with_it_needs_no_others(tmp_path: Path) -> None:
+    folder = tmp_path / "night" / "perf.data"  # of `perf record --kcore`
+    write(folder / "data", made.capture(1).file())
+    write(folder / "kcore_dir" / "kallsyms", made.KALLSYMS)
+    write(folder / "kcore_dir" / "kcore", b"\x7fELF")
+    for number, given in enumerate((folder, tmp_path / "night", tmp_path / "night" / "*.data")):
+        out = tmp_path / f"out-{number}"
+        report = by_name(do_import(out, str(given)))
+        assert {name: one.state for name, one in report.items()} == {
+            "data": "imported", "kallsyms": "names",
+        }  # fmt: skip
+        (stack,) = stacks(out)
+        assert stack[-2:] == ("do_syscall_64", "memcg_numa_stat_show")
+
+
 def test_pieces_of_a_night_are_one_recording_of_ten_minutes_each(tmp_path: Path) -> None:
     boot = 1794773000 * NS
     for i in range(6):  # every four minutes one of a second

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from exhume.perf.datadir import MAIN, parts_of
 from exhume.perf.datafile import MAGICS
 
 _HASHED_BYTES = 1 << 16
+_KERNEL_NAMES = Path("kcore_dir") / "kallsyms"
+"""Of `perf record --kcore`, which keeps the kernel's code and names with the capture."""
 
 
 class Input(Struct, frozen=True):
@@ -61,32 +63,46 @@ def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
     for text in given:
         path = Path(text)
         if _is_perf_folder(path):
-            yield path / MAIN, True
+            yield from ((file, True) for file in _perf_folder_files(path))
         elif path.is_dir():
             # Folders inside are other things: the truth about a test, another node.
-            yield from (
-                (entry / MAIN if _is_perf_folder(entry) else entry, False)
-                for entry in path.iterdir()
-                if not entry.name.startswith(".")
-            )
+            yield from _found(entry for entry in path.iterdir() if not entry.name.startswith("."))
         elif has_magic(text) and not path.exists():
             names = glob(text)
             if not names:
                 raise ExhumeError(f"no file is like {text}", todo="look at the pattern")
-            yield from ((Path(name), False) for name in names if not Path(name).is_dir())
+            yield from _found(map(Path, names))
         else:
             yield path, True
 
 
+def _found(entries: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    """Of what lies there or is like a pattern: files, and captures that are folders."""
+    for entry in entries:
+        if _is_perf_folder(entry):
+            yield from ((file, False) for file in _perf_folder_files(entry))
+        else:  # another folder is passed over by who asks
+            yield entry, False
+
+
 def _is_perf_folder(path: Path) -> bool:
-    """perf.data as `perf record --threads` writes it: one capture in several files."""
+    """perf.data as `perf record --threads` or `--kcore` writes it: one capture in several files."""
     try:
-        if not (path / MAIN).is_file() or not parts_of(path / MAIN):
+        if not (path / MAIN).is_file():
+            return False
+        if not parts_of(path / MAIN) and not (path / _KERNEL_NAMES).is_file():
             return False
         with open(path / MAIN, "rb") as file:
             return file.read(8) in MAGICS
     except OSError:
         return False
+
+
+def _perf_folder_files(path: Path) -> Iterator[Path]:
+    """The capture (its other parts are read with it), and the names of the kernel it is of."""
+    yield path / MAIN
+    if (path / _KERNEL_NAMES).is_file():
+        yield path / _KERNEL_NAMES
 
 
 def _input(path: Path, is_named: bool) -> Input:
