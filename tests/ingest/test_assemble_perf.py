@@ -321,15 +321,21 @@ def test_a_capture_without_samples_says_so(tmp_path: Path) -> None:
     assert piece.facts.problems == (NO_SAMPLES,)
 
 
-def test_copies_of_stacks_are_not_unwound_and_that_is_told(tmp_path: Path) -> None:
-    shape = Shape(SHAPE.sample_type | Bit.STACK_USER)
-    sample = Sample(ip=0x40_0000, pid=7, tid=7, time=5, user_stack=bytes(64))
+@pytest.mark.parametrize(
+    ("shape", "way"),
+    [
+        (Shape(SHAPE.sample_type | Bit.STACK_USER), "--call-graph dwarf"),
+        (Shape(SHAPE.sample_type | Bit.BRANCH_STACK, branch_type=1 << 11), "--call-graph lbr"),
+        (Shape(SHAPE.sample_type | Bit.BRANCH_STACK, branch_type=1), ""),
+        (SHAPE, ""),
+    ],
+)
+def test_stacks_that_only_perf_can_read_are_told(shape: Shape, way: str, tmp_path: Path) -> None:
+    sample = Sample(ip=0x40_0000, pid=7, tid=7, time=5, user_stack=bytes(64), branches=2)
     records = [enc.sample(shape, sample)]
     piece = piece_of(tmp_path, Capture(records, [Event(shape=shape)]).file())
-    assert any("dwarf" in note for note in piece.facts.notes)
-    assert not any(
-        "dwarf" in note for note in piece_of(tmp_path, made.capture().file()).facts.notes
-    )
+    told = [note for note in piece.facts.notes if "call-graph" in note]
+    assert [way in note for note in told] == ([True] if way else [])
 
 
 def test_the_number_that_stands_for_a_deferred_stack_is_no_frame(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ from exhume.perf.datafile import PerfData, Share
 
 SHARE_BYTES = 16 << 20
 """A share is at least as large: for less it does not pay to start a process."""
-_COPIED_STACKS = (
-    "stacks of programs were recorded as copies of memory (--call-graph dwarf), which perf alone "
-    "unwinds: of a program only the innermost function is shown; text of `perf script` has them all"
+_STACKS_BY = (
+    "stacks of programs were recorded in another way (--call-graph {}), which perf alone reads: of "
+    "a program only the innermost function is shown; text of `perf script` has them all"
 )
 _DEFERRED_STACKS = (
     "stacks of programs were recorded apart from samples (--call-graph fp,defer), and are not put "
@@ -127,8 +127,8 @@ class PerfAssembler:
         if self._last.lost:
             problems.append(f"the kernel dropped {self._last.lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
-        if counts and self._data.copies_stacks:
-            notes.append(_COPIED_STACKS)
+        if counts and self._data.stacks_by:
+            notes.append(_STACKS_BY.format(self._data.stacks_by))
         if self._last.defers:
             notes.append(_DEFERRED_STACKS)
         notes += seen.notes(self._last.chosen(), self._last.rate_hz())

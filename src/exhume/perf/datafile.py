@@ -28,6 +28,7 @@ _PIPE_HEADER_BYTES = 16
 _SECTION = struct.Struct("<QQ")
 _MAX_ATTRS = 1 << 16
 _EVENT_UPDATE_NAME = 2
+_BRANCH_CALL_STACK = 1 << 11
 _SKIP_BYTES = 1 << 20
 CHUNK_BYTES = 16 << 20
 """Of records that are handed on together: of fewer the same is named more often."""
@@ -96,9 +97,13 @@ class PerfData:
         return any(event.attr.flags & Flag.COMM_EXEC for event in self.events)
 
     @property
-    def copies_stacks(self) -> bool:
-        """Of programs there are registers and memory instead of call chains."""
-        return any(event.attr.sample_type & SampleType.STACK_USER for event in self.events)
+    def stacks_by(self) -> str:
+        """What there is of programs instead of call chains: `dwarf` (memory), `lbr` (branches)."""
+        attrs = [event.attr for event in self.events]
+        if any(attr.sample_type & SampleType.STACK_USER for attr in attrs):
+            return "dwarf"
+        is_lbr = any(attr.branch_sample_type & _BRANCH_CALL_STACK for attr in attrs)
+        return "lbr" if is_lbr else ""
 
     @property
     def clock_id(self) -> int | None:
