@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from exhume.derive.interrupts_off import interrupts_were_off, plain_name
+from exhume.derive.interrupts_off import interrupts_were_off
+from exhume.derive.kernel_frames import plain_name
 from exhume.model.stack import Frame, FrameKind
 
 

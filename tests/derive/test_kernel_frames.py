@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from exhume.derive.kernel_frames import IDLE_LOOP, kernel_mode
+from exhume.derive.kernel_frames import IDLE_LOOP, is_idle_loop, kernel_mode
 from exhume.model.stack import Frame, FrameKind, Mode
 
 # Leaves of samples of the idle task: x86 bare metal, KVM, Xen, TDX; arm64.
@@ -31,12 +31,22 @@ def mode(name: str, kind: FrameKind = FrameKind.KERNEL) -> Mode | None:
 
 @pytest.mark.parametrize("leaf", IDLE_LEAVES)
 def test_the_idle_loop_itself_is_idle(leaf: str) -> None:
-    assert leaf in IDLE_LOOP
+    assert is_idle_loop(leaf)
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    ["mwait_idle_with_hints.constprop.0", "intel_idle.isra.0", "cpu_idle_poll.llvm.1234567890",
+     "acpi_safe_halt.part.0", "cpuidle_enter_state.cold"],
+)  # fmt: skip
+def test_a_clone_of_the_idle_loop_is_idle_too(leaf: str) -> None:
+    assert is_idle_loop(leaf)
+    assert not is_idle_loop(f"not_{leaf}")
 
 
 @pytest.mark.parametrize("leaf", WORK_ON_AN_IDLE_CORE)
 def test_work_on_an_idle_core_is_not(leaf: str) -> None:
-    assert leaf not in IDLE_LOOP
+    assert not is_idle_loop(leaf)
 
 
 def test_no_frame_of_the_idle_loop_says_that_an_interrupt_ran() -> None:
@@ -45,7 +55,14 @@ def test_no_frame_of_the_idle_loop_says_that_an_interrupt_ran() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["handle_softirqs", "__do_softirq", "do_softirq", "do_softirq_own_stack", "run_ksoftirqd"],
+    [
+        "handle_softirqs",
+        "handle_softirqs.isra.0",
+        "__do_softirq",
+        "do_softirq",
+        "do_softirq_own_stack",
+        "run_ksoftirqd",
+    ],
 )
 def test_softirqs_are_told_by_their_entry(name: str) -> None:
     assert mode(name) == Mode.SOFTIRQ

@@ -316,6 +316,13 @@ def busy_rounds(seed: int, cores: int, count: int) -> list[bytes]:
     return out
 
 
+def test_a_clone_of_the_idle_loop_is_left_out_too(tmp_path: Path) -> None:
+    clone = "mwait_idle_with_hints.constprop.0"
+    names = Path(made.write(tmp_path / "names", KALLSYMS.replace("native_safe_halt", clone)))
+    piece = piece_of(tmp_path, made.capture(1.0).file(), kallsyms=(names,))
+    assert (piece.facts.samples, piece.facts.idle) == (200, 100)
+
+
 def test_a_capture_without_samples_says_so(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, Capture([enc.comm(SHAPE, 1, 1, b"x", Who(time=1))]).file())
     assert piece.facts.problems == (NO_SAMPLES,)

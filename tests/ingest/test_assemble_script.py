@@ -38,6 +38,12 @@ def test_samples_are_named_and_the_idle_loop_is_left_out(packed: bool, tmp_path:
     assert (interval.start_ns, interval.end_ns) == (5_000_000_000, 6_000_000_000)
 
 
+def test_a_clone_of_the_idle_loop_is_left_out_too(tmp_path: Path) -> None:
+    text = made.script(1.0).replace("native_safe_halt", "mwait_idle_with_hints.constprop.0")
+    piece = piece_of(tmp_path, text)
+    assert (piece.facts.samples, piece.facts.idle) == (200, 100)
+
+
 def test_the_same_samples_as_perf_data_have_the_same_sketch(tmp_path: Path) -> None:
     from tests.ingest import test_assemble_perf
 

@@ -181,6 +181,16 @@ def test_the_kernels_symbols_tell_where_its_idle_loop_is(tmp_path: Path) -> None
     assert cached(tmp_path / "symbols", f"kernel-{host.boot_id()}") is not None
 
 
+def test_clones_of_the_idle_loop_are_part_of_it(tmp_path: Path) -> None:
+    host = machine(tmp_path)
+    (tmp_path / "symbols").mkdir()
+    names = ("_stext", "mwait_idle_with_hints.constprop.0", "do_idle_not", "my.do_idle", "_etext")
+    lines = [f"{0xFFFFFFFF81000000 + at * 0x100:x} t {name}" for at, name in enumerate(names)]
+    put(host.proc / "kallsyms", "\n".join(lines) + "\n")
+    answer = json.loads(run_kernel(host, tmp_path / "symbols"))
+    assert answer == {"idle": [[0xFFFFFFFF81000100, 0xFFFFFFFF81000200]]}
+
+
 def test_hidden_addresses_are_told_as_such(tmp_path: Path) -> None:
     host = machine(tmp_path)
     put(host.proc / "kallsyms", "0000000000000000 T _stext\n0000000000000000 T do_idle\n")

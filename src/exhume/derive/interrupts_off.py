@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from exhume.derive.kernel_frames import plain_name
 from exhume.model.stack import Frame, FrameKind
 
 INTERRUPTS_COME_BACK = frozenset(
@@ -40,13 +39,6 @@ INTERRUPTS_COME_BACK = frozenset(
 )
 """Kernel functions that switch interrupts back on. cpu-clock is a timer interrupt: the time spent
 with interrupts off before is charged here, so as a leaf they speak of their caller."""
-
-_CLONE_SUFFIX = re.compile(r"(\.(isra|constprop|cold|llvm|part)(\.\d+)?)+$")
-
-
-def plain_name(name: str) -> str:
-    """A kernel function without the suffixes of the compiler's clones."""
-    return _CLONE_SUFFIX.sub("", name)
 
 
 def interrupts_were_off(leaf: Frame) -> bool:

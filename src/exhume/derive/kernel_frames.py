@@ -13,14 +13,27 @@ IDLE_LOOP = frozenset(
         "amd_e400_idle", "arch_cpu_idle", "cpu_do_idle", "cpu_idle", "cpu_idle_poll",
         "cpu_startup_entry", "cpuidle_enter", "cpuidle_enter_state",
         "default_enter_idle", "default_idle", "default_idle_call", "do_idle", "halt_idle",
-        "intel_idle", "intel_idle_ibrs", "intel_idle_irq", "intel_idle_xstate", "io_idle",
-        "mwait_idle", "mwait_idle_with_hints", "native_safe_halt", "poll_idle",
+        "intel_idle", "intel_idle_hlt", "intel_idle_ibrs", "intel_idle_irq", "intel_idle_xstate",
+        "io_idle", "mwait_idle", "mwait_idle_with_hints", "native_safe_halt", "poll_idle",
         "psci_enter_idle_state", "pv_native_safe_halt", "tdx_halt", "tdx_safe_halt",
         "xen_hypercall_sched_op", "xen_safe_halt",
     }
 )  # fmt: skip
 """A sample of the idle task is idle only if its leaf is one of these. Interrupt and softirq work on
 top of an idle core has other leaves, and is kept: in the story it is the evidence."""
+
+_CLONE_SUFFIX = re.compile(r"(\.(isra|constprop|cold|llvm|part)(\.\d+)?)+$")
+
+
+def plain_name(name: str) -> str:
+    """A kernel function without the suffixes of the compiler's clones."""
+    return _CLONE_SUFFIX.sub("", name)
+
+
+def is_idle_loop(name: str) -> bool:
+    """Also of a clone: Intel's idle cores are in mwait_idle_with_hints.constprop.0 (5.4 on)."""
+    return plain_name(name) in IDLE_LOOP
+
 
 _SOFTIRQ = frozenset(
     {
@@ -41,7 +54,7 @@ def kernel_mode(frame: Frame) -> Mode | None:
     """The mode that the code below this frame runs in; None where it does not decide it."""
     if frame.kind != FrameKind.KERNEL:
         return None
-    if frame.name in _SOFTIRQ:
+    if plain_name(frame.name) in _SOFTIRQ:
         return Mode.SOFTIRQ
     if _IRQ.match(frame.name):
         return Mode.IRQ

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exhume.derive.kernel_frames import IDLE_LOOP
+from exhume.derive.kernel_frames import is_idle_loop
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
 from exhume.ingest.streams import Source
@@ -51,7 +51,7 @@ class KernelNames(Struct, frozen=True):
         addresses, which = np.unique(ip[rows], return_inverse=True)
         symbols = self.table.lookup(addresses)
         names = [self.table.name(one) if one >= 0 else "" for one in symbols.tolist()]
-        found[rows] = np.array([name in IDLE_LOOP for name in names], np.bool_)[which]
+        found[rows] = np.array([is_idle_loop(name) for name in names], np.bool_)[which]
         return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exhume.derive.kernel_frames import IDLE_LOOP, kernel_mode
+from exhume.derive.kernel_frames import is_idle_loop, kernel_mode
 from exhume.model.arrays import I64, U8, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.distinct import distinct_rows
@@ -104,4 +104,4 @@ class ScriptStacks:
 
 
 def _is_idle(leaf: Frame) -> bool:
-    return leaf.kind == FrameKind.KERNEL and leaf.name in IDLE_LOOP
+    return leaf.kind == FrameKind.KERNEL and is_idle_loop(leaf.name)
