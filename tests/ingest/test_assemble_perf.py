@@ -323,6 +323,14 @@ def test_a_clone_of_the_idle_loop_is_left_out_too(tmp_path: Path) -> None:
     assert (piece.facts.samples, piece.facts.idle) == (200, 100)
 
 
+def test_without_names_nobody_can_tell_whether_a_core_idled(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, made.capture(1.0).file(), kallsyms=())
+    assert piece.facts.idle == 0
+    assert any(note.startswith("100 samples of the idle task") for note in piece.facts.notes)
+    named_one = piece_of(tmp_path, made.capture(1.0).file())
+    assert not any("idle task" in note for note in named_one.facts.notes)
+
+
 def test_a_capture_without_samples_says_so(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, Capture([enc.comm(SHAPE, 1, 1, b"x", Who(time=1))]).file())
     assert piece.facts.problems == (NO_SAMPLES,)

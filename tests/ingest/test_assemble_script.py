@@ -44,6 +44,14 @@ def test_a_clone_of_the_idle_loop_is_left_out_too(tmp_path: Path) -> None:
     assert (piece.facts.samples, piece.facts.idle) == (200, 100)
 
 
+def test_without_names_nobody_can_tell_whether_a_core_idled(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, made.script(1.0).replace("native_safe_halt+0x4", "[unknown]"))
+    assert piece.facts.idle == 0
+    assert any(note.startswith("100 samples of the idle task") for note in piece.facts.notes)
+    named_one = piece_of(tmp_path, made.script(1.0))
+    assert not any("idle task" in note for note in named_one.facts.notes)
+
+
 def test_the_same_samples_as_perf_data_have_the_same_sketch(tmp_path: Path) -> None:
     from tests.ingest import test_assemble_perf
 

@@ -92,8 +92,11 @@ class ScriptAssembler:
         time = self._collected.times(time, is_missing, rate)
         wanted = self._collected.possible(time, wanted)
         self._collected.seen.add(time[wanted], core[wanted], columns.tid[wanted], rate)
-        is_idle = wanted & (columns.tid == 0) & self._stacks.is_idle()[columns.stack]
+        of_idle_task = wanted & (columns.tid == 0)
+        is_idle = of_idle_task & self._stacks.is_idle()[columns.stack]
+        is_nameless = of_idle_task & self._stacks.is_nameless()[columns.stack]
         self._collected.seen.idle += int(is_idle.sum())
+        self._collected.seen.nameless_idle += int(is_nameless.sum())
         rows = wanted & ~is_idle
         thread = self._thread_numbers(columns, rows)
         comm = columns.comm[rows].astype(np.int64)

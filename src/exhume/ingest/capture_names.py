@@ -104,6 +104,11 @@ class CaptureNames:
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         return self._ready().name(raw)
 
+    @property
+    def has_kernel_names(self) -> bool:
+        self._ready()
+        return self.kernel.table is not None
+
     def is_idle(self, ip: U64, pid: I32) -> Bool:
         self._ready()
         return self.kernel.idle(ip, pid)

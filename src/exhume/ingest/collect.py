@@ -38,6 +38,8 @@ class Seen(Struct):
     impossible: int = 0
     """Samples whose time can't be right."""
     idle: int = 0
+    nameless_idle: int = 0
+    """Samples of the idle task of which nobody can tell whether the core idled: no names."""
 
     def join(self, other: Seen) -> None:
         """What somebody else saw of the same input."""
@@ -49,6 +51,7 @@ class Seen(Struct):
         self.without_time += other.without_time
         self.impossible += other.impossible
         self.idle += other.idle
+        self.nameless_idle += other.nameless_idle
 
     def add(self, time: I64, core: U16, tid: I32, rate_hz: float | None) -> None:
         if not len(time):
@@ -92,6 +95,11 @@ class Seen(Struct):
             found.append(
                 "how often it was sampled is not told: by the distances of its samples about "
                 f"{_rounded(self._rate_hz(None))} times a second on a busy core"
+            )
+        if self.nameless_idle:
+            found.append(
+                f"{self.nameless_idle} samples of the idle task have no names: whether the core "
+                "idled or worked for an interrupt can't be told, and they count as busy"
             )
         return found
 

@@ -123,6 +123,9 @@ class PerfShare:
         collected.seen.add(time[wanted], core[wanted], samples.tid[wanted], self.rate_hz())
         is_idle = self._names.is_idle(samples.ip, samples.pid) & wanted
         collected.seen.idle += int(is_idle.sum())
+        if not self._names.has_kernel_names:
+            is_nameless = wanted & (samples.pid == 0)
+            collected.seen.nameless_idle += int(is_nameless.sum())
         rows = np.flatnonzero(wanted & ~is_idle)
         first, which = _distinct(epoch, rows, time)
         raw = RawSamples(

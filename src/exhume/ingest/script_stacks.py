@@ -16,7 +16,7 @@ from exhume.perf.script_frames import (
     frames_only,
     stack_mode,
 )
-from exhume.perf.symbolize import LOST_STACK_FRAME, FrameTable
+from exhume.perf.symbolize import LOST_STACK_FRAME, UNKNOWN_KERNEL_FRAME, FrameTable
 from exhume.perf.tree import TreeBuilder
 
 
@@ -33,6 +33,7 @@ class ScriptStacks:
         """Frames of each stack, root first, by the stack's number."""
         self._modes: list[int] = []
         self._idle: list[bool] = []
+        self._nameless: list[bool] = []
         self._known: dict[tuple[int, int], int] = {}
         """(Process name, stack) → node."""
         self._ends: list[I64] = []
@@ -45,12 +46,15 @@ class ScriptStacks:
     def learn(self, block: ScriptBlock) -> None:
         """The stacks that are new in a block."""
         if block.is_fresh:
-            self._paths, self._modes, self._idle, self._known = [], [], [], {}
+            self._paths, self._modes, self._known = [], [], {}
+            self._idle, self._nameless = [], []
         for text in block.columns.new_stacks:
             path = self._path(frames_only(text))
             self._paths.append(path)
             self._modes.append(self._mode(path))
-            self._idle.append(_is_idle(self._frames.frames[path[-1]]))
+            leaf = self._frames.frames[path[-1]]
+            self._idle.append(_is_idle(leaf))
+            self._nameless.append(leaf == UNKNOWN_KERNEL_FRAME)
 
     def _path(self, text: bytes) -> list[int]:
         lines = text.removesuffix(b"\n").split(b"\n", MAX_DEPTH)[:MAX_DEPTH]
@@ -74,6 +78,10 @@ class ScriptStacks:
     def is_idle(self) -> Bool:
         """By number of the stack: does it end in the idle loop itself?"""
         return np.array(self._idle, np.bool_)
+
+    def is_nameless(self) -> Bool:
+        """By number of the stack: was it in a function of the kernel that has no name?"""
+        return np.array(self._nameless, np.bool_)
 
     def nodes(self, comm: I64, stack: I64, names: list[str]) -> I64:
         """`names` gives the process name of a number in `comm`. Numbers hold until `finish`."""
