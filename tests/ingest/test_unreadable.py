@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import bz2
 import io
 import tarfile
 import zipfile
@@ -31,7 +30,6 @@ def zipped() -> bytes:
 @pytest.mark.parametrize(
     ("head", "told"),
     [
-        (bz2.compress(b"text"), "bzcat"),
         (tar(), "tar archive"),
         (zipped(), "zip archive"),
         (b"\x7fELF\x02\x01\x01", "--symfs"),

@@ -32,11 +32,6 @@ def _is_folded(head: bytes) -> bool:
 
 _UNPACK = "unpack it, and import the folder"
 _KINDS = (
-    _Kind(
-        _starts(b"BZh"),
-        "a file that bzip2 made",
-        "unpack it, or pipe it in: bzcat FILE | exhume import -",
-    ),
     _Kind(_starts(b"\x04\x22\x4d\x18"), "a file that lz4 made", "unpack it first"),
     _Kind(_starts(b"PK\x03\x04"), "a zip archive", _UNPACK),
     _Kind(_starts(b"7z\xbc\xaf\x27\x1c"), "a 7z archive", _UNPACK),
