@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from exhume.ingest import csv_table
 from exhume.ingest.csv_fields import column_of
-from exhume.ingest.piece import Piece, Trust
+from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.recognise import recognise
 from exhume.ingest.streams import Source
 from exhume.model.fields import FIELDS
@@ -123,3 +123,37 @@ def test_a_table_may_be_cut_off_anywhere(tmp_path: Path) -> None:
         path = Path(made.write(tmp_path / "x.csv", ZOMBIES[:end]))
         pieces = list(csv_table.read(Source.of(path), made.context(tmp_path)))
         assert values(pieces, "memcg.tracked").get("", []) in ([], [3])
+
+
+def test_a_column_of_bytes_is_no_time_though_its_numbers_look_like_one(tmp_path: Path) -> None:
+    text = f"epoch,percpu_bytes,memory_free_bytes\n{START},1700000000,123456789\n"
+    pieces = read(tmp_path, text)
+    assert values(pieces, "memory.percpu_bytes") == {"": [1_700_000_000]}
+    assert values(pieces, "memory.free_bytes") == {"": [123_456_789]}
+
+
+def test_the_day_and_the_time_of_day_may_have_a_column_each(tmp_path: Path) -> None:
+    text = "Date;Time;live\n2026-11-15;20:15:17;240\n2026-11-15;20:15:27;241\n"
+    pieces = read(tmp_path, text)
+    assert values(pieces, "memcg.live") == {"": [240, 241]}
+    assert pieces[0].blocks[0].tick_ns.tolist() == [START * NS, (START + 10) * NS]
+
+
+@pytest.mark.parametrize(
+    ("header", "clock"), [("time", ClockKind.OWN), ("time_utc", ClockKind.WALL)]
+)
+def test_times_without_a_zone_are_local_unless_the_header_says(
+    tmp_path: Path, header: str, clock: ClockKind
+) -> None:
+    pieces = read(tmp_path, f"{header},uptime,live\n2026-11-15 20:15:17,5,240\n")
+    assert pieces[0].clock == clock
+    assert bool(pieces[0].guesses) == (clock == ClockKind.OWN)
+    claim = pieces[-1].claim
+    assert claim is not None
+    # What may be hours off must not be what perf's samples are placed by.
+    assert claim.trust == (Trust.UPTIME if clock == ClockKind.WALL else Trust.FILE_NAME)
+
+
+def test_columns_may_be_set_apart_by_blanks(tmp_path: Path) -> None:
+    text = f"epoch       memcg   live\n{START}    352    240\n{START + 10}   1352    240\n"
+    assert values(read(tmp_path, text), "memcg.tracked") == {"": [352, 1352]}

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from statistics import median_low
+from itertools import pairwise
 from typing import cast
 
 from msgspec import Struct
@@ -14,18 +14,20 @@ from msgspec import Struct
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
 from exhume.ingest.csv_fields import Column, column_of
-from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece, Trust
-from exhume.ingest.snapshots_time import NS, instant_ns
+from exhume.ingest.local_times import LocalTimes
+from exhume.ingest.piece import SLOT_NS, ClockKind, Facts, Hints, Piece
+from exhume.ingest.snapshots_time import NS, Instant, instant
 from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.uptime_ties import UptimeTies
 from exhume.model.reading import Reading
 
-_DELIMITERS = (",", ";", "\t")
+_DELIMITERS = (",", ";", "\t", "|", " ")
 _TIME_NAMES = re.compile(
     r"(?:.*[_ ])?(?:epoch|time|timestamp|ts|date|datetime|iso|unix|wall|when|at|utc)(?:[_ ].*)?"
 )
+_UTC = re.compile(r"(?:.*[^a-z])?(?:utc|gmt|zulu)(?:[^a-z].*)?")
 _UPTIME = re.compile(r"uptime(?:_s|_seconds|_sec)?")
 _MAX_COLUMNS = 512
-_MAX_OFFSETS = 1 << 17
 _MOST_LISTED = 12
 _MAX_VALUE = 1 << 62
 
@@ -33,19 +35,27 @@ _MAX_VALUE = 1 << 62
 class Shape(Struct, frozen=True):
     delimiter: str
     names: tuple[str, ...]
-    time: int
-    """Which column."""
+    time: tuple[int, ...]
+    """Which column; two where the day and the time of day have one each."""
     times: tuple[int, ...]
     """All that hold one."""
     uptime: int | None
     columns: tuple[tuple[int, Column], ...]
     skip: int
     """Lines above the header."""
+    is_utc: bool
+    """The name of the column says so."""
 
     @property
     def unknown(self) -> tuple[str, ...]:
         known = {*self.times, self.uptime, *(index for index, _ in self.columns)}
         return tuple(name for index, name in enumerate(self.names) if index not in known)
+
+    def at(self, row: Sequence[str]) -> Instant | None:
+        if len(row) <= max(self.time):
+            return None
+        found = instant(" ".join(row[index].strip() for index in self.time))
+        return found._replace(has_zone=True) if found is not None and self.is_utc else found
 
 
 def is_table(head: bytes) -> bool:
@@ -73,7 +83,14 @@ def shape_of(head: bytes) -> Shape | None:
 
 def _shape(delimiter: str, names: Sequence[str], row: Sequence[str], skip: int) -> Shape | None:
     plain = [name.strip().strip("#\ufeff").strip().lower() for name in names]
-    times = [i for i, cell in enumerate(row) if instant_ns(cell.strip()) is not None]
+    columns = {index: column for index, name in enumerate(names) if (column := column_of(name))}
+    # A large number may look like a time: not in a column whose name says what it is.
+    times = [
+        i
+        for i, cell in enumerate(row)
+        if instant(cell.strip()) is not None
+        and (i not in columns or _TIME_NAMES.fullmatch(plain[i]))
+    ]
     # By name first; of two, seconds since 1970 say their zone.
     times.sort(
         key=lambda i: (
@@ -82,22 +99,29 @@ def _shape(delimiter: str, names: Sequence[str], row: Sequence[str], skip: int) 
             i,
         )
     )
-    if not times:
+    chosen = tuple(times[:1]) or _day_and_clock(row)
+    if not chosen:
         return None
-    columns = [
-        (index, column)
-        for index, name in enumerate(names)
-        if index not in times and (column := column_of(name)) is not None
-    ]
+    times += [index for index in chosen if index not in times]
+    fields = tuple((index, column) for index, column in columns.items() if index not in times)
     uptime = next((i for i, name in enumerate(plain) if _UPTIME.fullmatch(name)), None)
-    if not columns:
+    if not fields:
         return None
-    return Shape(delimiter, tuple(names), times[0], tuple(times), uptime, tuple(columns), skip)
+    is_utc = any(_UTC.fullmatch(plain[index]) for index in chosen)
+    return Shape(delimiter, tuple(names), chosen, tuple(times), uptime, fields, skip, is_utc)
+
+
+def _day_and_clock(row: Sequence[str]) -> tuple[int, ...]:
+    """`2026-11-15,20:15:17`"""
+    for index, (day, clock) in enumerate(pairwise(row)):
+        if instant(f"{day.strip()} {clock.strip()}") is not None:
+            return index, index + 1
+    return ()
 
 
 def _split(line: str, delimiter: str) -> list[str]:
     try:
-        return next(csv.reader([line], delimiter=delimiter), [])
+        return next(csv.reader([line.strip(" ")], delimiter=delimiter, skipinitialspace=True), [])
     except csv.Error:
         return []
 
@@ -106,14 +130,14 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     shape = shape_of(source.head())
     if shape is None:
         return
-    table = _Table(shape)
+    table = _Table(shape, LocalTimes(context.clock.zone))
     with source.open(context.progress) as stream:
         text = io.TextIOWrapper(
             io.BufferedReader(cast(io.RawIOBase, stream)), "utf-8", "replace", newline=""
         )
         for _ in range(shape.skip + 1):
             text.readline(1 << 20)
-        rows = csv.reader(_lines(text), delimiter=shape.delimiter)
+        rows = csv.reader(_lines(text), delimiter=shape.delimiter, skipinitialspace=True)
         while True:
             try:
                 row = next(rows, None)
@@ -132,14 +156,15 @@ def _lines(text: io.TextIOWrapper) -> Iterator[str]:
     """None longer than 1 MiB, and the last one only if it has an end."""
     while line := text.readline(1 << 20):
         if line.endswith(("\n", "\r")):
-            yield line
+            yield line.strip(" ")
 
 
 class _Table:
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, times: LocalTimes) -> None:
         self._shape = shape
+        self._times = times
         self._table = BlockTable()
-        self._offsets: list[int] = []
+        self._ties = UptimeTies()
         self._last_ns: int | None = None
         self.odd = 0
         self.rows = 0
@@ -148,10 +173,12 @@ class _Table:
         shape = self._shape
         if not row:
             return
-        at = instant_ns(row[shape.time].strip()) if len(row) > shape.time else None
-        if at is None:
+        found = shape.at(row)
+        if found is None:
             self.odd += 1
             return
+        self._times.saw_zone(found.has_zone)
+        at = found.ns
         last, self._last_ns = self._last_ns, at
         if last is not None and (at < last or at // SLOT_NS != last // SLOT_NS):
             yield from self._pieces()
@@ -168,20 +195,21 @@ class _Table:
             if shape.uptime is not None and len(row) > shape.uptime
             else None
         )
-        if uptime is not None and len(self._offsets) < _MAX_OFFSETS:
-            self._offsets.append(at - round(uptime * NS))
+        if uptime is not None:
+            self._ties.add(at, round(uptime * NS))
 
     def _pieces(self) -> Iterator[Piece]:
         if self._table:
             blocks, events = self._table.take()
-            yield Piece(Hints(), ClockKind.WALL, None, blocks=blocks, events=events)
+            last = self._last_ns or 0
+            yield Piece(
+                Hints(), self._times.clock, self._times.claim(last), blocks=blocks, events=events,
+                guesses=self._times.guesses(last),
+            )  # fmt: skip
 
     def finish(self, name: str, broken: str) -> Iterator[Piece]:
         yield from self._pieces()
-        claim = None
-        if self._offsets:
-            how = f"by {len(self._offsets)} readings of wall time and uptime in {name}"
-            claim = Claim(median_low(self._offsets), Trust.UPTIME, how)
+        claim = self._ties.claim(self._times, self._last_ns or 0, name)
         yield Piece(Hints(), ClockKind.KERNEL_LOG, claim, facts=self._facts(broken))
 
     def _facts(self, broken: str) -> Facts:

@@ -62,6 +62,15 @@ class LocalTimes(Struct):
             missing.append("without a year, which the file's own time gives")
         return Claim(0, Trust.FILE_NAME, f"guessed: its times are {', and '.join(missing)}")
 
+    def tied(self, offset_ns: int, last_ns: int, how: str) -> Claim:
+        """What readings of such a time and of the uptime together say of the kernel's clock."""
+        if not self._is_local:
+            return Claim(offset_ns, Trust.UPTIME, how)
+        east = self._told_minutes(last_ns)
+        taken = f"{_zone(east)} as told" if self.told is not None else "local and taken as UTC"
+        trust = Trust.FILE_NAME if self.told is None else Trust.UPTIME
+        return Claim(offset_ns - east * _MINUTE_NS, trust, f"{how}, {taken}")
+
     def _told_minutes(self, last_ns: int) -> int:
         """East of UTC, at the end of the log; 0 where nobody told."""
         if self.told is None:

@@ -85,8 +85,8 @@ def _is_script(head: bytes, _: Path) -> bool:
     return len(found) > found.odd and (with_time > 0 or with_stack > 0)
 
 
-def _is_marked(head: bytes, _: Path) -> bool:
-    return bool(_late("snapshots.is_marked")(head))
+def _is_marked(head: bytes, path: Path) -> bool:
+    return bool(_late("snapshots.is_marked")(head, path.name))
 
 
 def _is_mpstat(head: bytes, _: Path) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from statistics import median_low
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -20,27 +19,20 @@ from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.context import Context
+from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece, Trust
 from exhume.ingest.snapshots_edge import edge_of
-from exhume.ingest.snapshots_parse import Looks, Moment
-from exhume.ingest.snapshots_sections import Section, first_kind, sections
-from exhume.ingest.snapshots_time import instant_ns
+from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
+from exhume.ingest.snapshots_parse import Looks, Moment, counted, uptime_ns
+from exhume.ingest.snapshots_sections import Section, first_kind, sections, without_paths
 from exhume.ingest.streams import Inflated, Source
 from exhume.ingest.systemctl import SHOW_PATH
+from exhume.ingest.uptime_ties import UptimeTies
 
-# `### EPOCH`, `### EPOCH ISO uptime=SECONDS`, `### EPOCH /proc/stat`, `### ISO …`
-MARK = re.compile(
-    rb"^### ?(?P<at>\d{9,10}(?:\.\d{1,9})?|\d{13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)"
-    rb"(?P<rest>[ \t][^\n]*)?\n",
-    re.MULTILINE,
-)
-_UPTIME = re.compile(rb"\buptime=(\d{1,9})(?:\.(\d{1,9}))?")
 # Other files have lines `Type=…` too.
 _SHOWN = re.compile(rb"^(?:Id=\S+\.service|NRestarts=\d+)\r?$", re.MULTILINE)
-_HEAD_BYTES = 4096
 _READ_BYTES = 4 << 20
 MAX_BLOCK_BYTES = 32 << 20
-_MAX_OFFSETS = 1 << 17
 _MOST_PROBLEMS = 3
 _CORE_TIME = "cpu.idle"
 _BARE = frozenset(
@@ -52,28 +44,33 @@ _BARE = frozenset(
 """What tells itself without a mark; a number alone may be anything."""
 
 
-def is_marked(head: bytes) -> bool:
+def is_marked(head: bytes, name: str = "") -> bool:
     """Does it begin with a mark, or nearly, and is there something known below one?"""
-    head = _plain(head)
-    marks = list(MARK.finditer(head))
-    if not marks or marks[0].start() > _HEAD_BYTES:
-        return False
-    return any(_UPTIME.search(mark["rest"] or b"") for mark in marks) or any(
-        next(sections(head[mark.end() : following]), None) is not None
-        for mark, following in zip(
-            marks, [*(mark.start() for mark in marks[1:]), len(head)], strict=True
-        )
+    return _form(head, name) is not None
+
+
+def _form(head: bytes, name: str) -> MarkForm | None:
+    return form_of(_plain(head), lambda text, mark: _is_known(text, mark, name))
+
+
+def _is_known(text: bytes, mark: Mark, name: str) -> bool:
+    if mark.is_asked_for and mark.uptime_ns is not None:
+        return True
+    found = list(sections(without_paths(text)))
+    # Any log may have a number on a line.
+    return any(one.kind != "count" for one in found) or bool(
+        found and (mark.is_asked_for or counted(f"{found[0].hint} {mark.rest} {name}"))
     )
 
 
 def is_bare(head: bytes) -> bool:
     kind = first_kind(_plain(head))
     is_sure = kind != SHOW_PATH or _SHOWN.search(head) is not None
-    return MARK.search(head) is None and kind in _BARE and is_sure
+    return ASKED_FOR.search(head) is None and kind in _BARE and is_sure
 
 
 class _Block(Struct, frozen=True):
-    mark: re.Match[bytes] | None
+    mark: Mark | None
     text: bytes
     line: int
     """Of the file, at which its text begins."""
@@ -82,9 +79,12 @@ class _Block(Struct, frozen=True):
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    reader = _Reader(source)
+    form = _form(source.head(), source.path.name)
+    if form is None:
+        return
+    reader = _Reader(source, context)
     with source.open(context.progress) as stream:
-        for block in _blocks(stream, reader):
+        for block in _blocks(stream, form, reader):
             yield from reader.add(block)
         if isinstance(stream, Inflated) and stream.problem:
             reader.problems.append(stream.problem)
@@ -93,7 +93,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
 
 def read_bare(source: Source, context: Context) -> Iterator[Piece]:
     """One copy, at a time that only its name, its date or other files can tell."""
-    reader = _Reader(source)
+    reader = _Reader(source, context)
     with source.open(context.progress) as stream:
         text = b""
         while len(text) <= MAX_BLOCK_BYTES and (data := stream.read(_READ_BYTES)):
@@ -116,8 +116,9 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, context: Context) -> None:
         self._name = source.path.name
+        self._times = LocalTimes(context.clock.zone)
         self.table = BlockTable()
         self.problems: list[str] = []
         self._looks = Looks()
@@ -125,7 +126,7 @@ class _Reader:
         self._cores: set[str] = set()
         self._torn = 0
         self._unknown = 0
-        self._offsets: list[int] = []
+        self._ties = UptimeTies()
         self._last_ns: int | None = None
 
     def add(self, block: _Block) -> Iterator[Piece]:
@@ -141,22 +142,16 @@ class _Reader:
         self.look(block, moment)
 
     def _moment(self, block: _Block) -> Moment | None:
-        if block.mark is None:
+        mark = block.mark
+        if mark is None:
             return None
-        at = instant_ns(block.mark["at"].decode())
-        if at is None:
-            self._unknown += 1
-            return None
-        rest = block.mark["rest"] or b""
-        uptime_ns = None
-        if found := _UPTIME.search(rest):
-            uptime_ns = int(found[1]) * 10**9 + int((found[2] or b"0").ljust(9, b"0"))
-            if len(self._offsets) < _MAX_OFFSETS:
-                self._offsets.append(at - uptime_ns)
-        return Moment(at, uptime_ns, f"{rest.decode('utf-8', 'replace')} {self._name}")
+        self._times.saw_zone(mark.at.has_zone)
+        if mark.uptime_ns is not None:
+            self._ties.add(mark.at.ns, mark.uptime_ns)
+        return Moment(mark.at.ns, mark.uptime_ns, f"{mark.rest} {self._name}")
 
     def look(self, block: _Block, moment: Moment) -> None:
-        found = list(sections(block.text))
+        found = list(sections(without_paths(block.text)))
         if not found and block.text.strip():
             self._unknown += 1
         for number, section in enumerate(found):
@@ -164,11 +159,12 @@ class _Reader:
                 self._note_torn(block, section, "an end of the line")
                 continue
             try:
-                alike = [one for one in found if one.kind == section.kind]
-                readings, events = self._looks.look(section, moment, alike)
+                readings, events = self._looks.look(section, moment, found)
             except ParseError as error:
                 self._note_torn(block, section, error.expected, error.where)
                 continue
+            if section.kind == "uptime" and block.mark is not None:
+                self._ties.add(moment.wall_ns, uptime_ns(section.text))
             self._kinds[section.kind] = self._kinds.get(section.kind, 0) + 1
             self.table.add(moment.wall_ns, readings)
             self._cores.update(*(one.instances for one in readings if one.field == _CORE_TIME))
@@ -187,16 +183,17 @@ class _Reader:
 
     def finish(self) -> Iterator[Piece]:
         yield from self._pieces()
-        claim = None
-        if self._offsets:
-            how = f"by {len(self._offsets)} readings of wall time and uptime in {self._name}"
-            claim = Claim(median_low(self._offsets), Trust.UPTIME, how)
+        claim = self._ties.claim(self._times, self._last_ns or 0, self._name)
         yield Piece(Hints(), ClockKind.KERNEL_LOG, claim, facts=self.facts())
 
     def _pieces(self) -> Iterator[Piece]:
         if self.table:
             blocks, events = self.table.take()
-            yield Piece(Hints(), ClockKind.WALL, None, blocks=blocks, events=events)
+            last = self._last_ns or 0
+            yield Piece(
+                Hints(), self._times.clock, self._times.claim(last), blocks=blocks, events=events,
+                guesses=self._times.guesses(last),
+            )  # fmt: skip
 
     def facts(self) -> Facts:
         notes = []
@@ -221,18 +218,18 @@ def _plain(text: bytes) -> bytes:
     return text.replace(b"\r", b"") if b"\r" in text else text
 
 
-def _blocks(stream: BinaryIO, reader: _Reader) -> Iterator[_Block]:
+def _blocks(stream: BinaryIO, form: MarkForm, reader: _Reader) -> Iterator[_Block]:
     """What lies between one mark and the next."""
-    mark: re.Match[bytes] | None = None
+    mark: Mark | None = None
     rest, line = b"", 1
     while data := stream.read(_READ_BYTES):
         text = rest + _plain(data)
         begin = 0
-        for found in MARK.finditer(text):
-            body = text[begin : found.start()]
+        for found in form.marks(text):
+            body = text[begin : found.start]
             yield _Block(mark, body, line, is_whole=True)
-            line += text.count(b"\n", begin, found.end())
-            mark, begin = found, found.end()
+            line += text.count(b"\n", begin, found.end)
+            mark, begin = found, found.end
         rest = text[begin:]
         if len(rest) > MAX_BLOCK_BYTES:
             reader.problems.append(

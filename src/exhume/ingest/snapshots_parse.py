@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.ingest.docker_ps import DockerLooks
-from exhume.ingest.snapshots_sections import Section
+from exhume.ingest.snapshots_sections import Section, named_value
 from exhume.ingest.systemctl import LIST_PATH, SHOW_PATH, UnitLooks, parse_list, parse_show
 from exhume.model.event import Event
 from exhume.model.reading import Reading
@@ -32,6 +32,7 @@ Looked = tuple[tuple[Reading, ...], tuple[Event, ...]]
 _RESOURCE = re.compile(r"(?<![a-z])(cpu|memory|mem|io|irq)(?![a-z])")
 _COUNTED = (
     (re.compile(r"zombie|dying"), "memcg.zombies"),
+    (re.compile(r"(?<![a-z])proc[/_.-]cgroups|num_cgroups|tracked"), "memcg.tracked"),
     (re.compile(r"live|dir|cgroup|memcg|find "), "memcg.live"),
 )
 _UNIT = re.compile(r"[\w:\\.@-]+\.service")
@@ -61,8 +62,8 @@ class Looks(Struct):
     _units: UnitLooks = field(default_factory=UnitLooks)
     _keys: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
 
-    def look(self, section: Section, moment: Moment, alike: Sequence[Section]) -> Looked:
-        """Raises ParseError where it is torn. `alike`: all of the block that are of its kind."""
+    def look(self, section: Section, moment: Moment, block: Sequence[Section]) -> Looked:
+        """Raises ParseError where it is torn. `block`: all that is below the same mark."""
         self._refuse_torn(section)
         text = section.text
         if section.kind == "docker ps":
@@ -74,9 +75,12 @@ class Looks(Struct):
             shown = parse_show(text, name[0] if name else "", _to_wall_us(moment))
             return self._units.look(shown, SHOW_PATH, moment.wall_ns)
         if section.kind == "pressure":
+            alike = [one for one in block if one.kind == section.kind]
             return self._pressure(section, moment, alike), ()
         if section.kind == "count":
-            return self._count(section, moment), ()
+            return self._count(section, moment, block), ()
+        if section.kind == "value":
+            return _value(text), ()
         return _READ[section.kind](text), ()
 
     def _refuse_torn(self, section: Section) -> None:
@@ -108,14 +112,30 @@ class Looks(Struct):
             return ()
         return pressure.readings({resource: pressure.parse(text, resource)})
 
-    def _count(self, section: Section, moment: Moment) -> tuple[Reading, ...]:
+    def _count(
+        self, section: Section, moment: Moment, block: Sequence[Section]
+    ) -> tuple[Reading, ...]:
         lines = section.text.split()
-        hint = f"{section.hint} {moment.hint}".lower()
-        field_id = next((to for pattern, to in _COUNTED if pattern.search(hint)), "")
+        field_id = counted(section.hint)
+        if not field_id and any(one.kind == "cgroups" for one in block):
+            # How many the kernel knows is told, so this is how many there are to be seen.
+            field_id = "memcg.live"
+        field_id = field_id or counted(moment.hint)
         if not field_id or len(lines) != 1:
             self.passed_over["count"] = self.passed_over.get("count", 0) + 1
             return ()
         return (Reading.of_node(field_id, number(lines[0], "count", 1)),)
+
+
+def counted(hint: str) -> str:
+    """What a number alone counts, by what stands above it or in the file's name; or nothing."""
+    lower = hint.lower()
+    return next((to for pattern, to in _COUNTED if pattern.search(lower)), "")
+
+
+def uptime_ns(data: bytes) -> int:
+    seconds, hundredths = data.split()[0].split(b".")
+    return int(seconds) * 10**9 + int(hundredths) * 10**7
 
 
 def _to_wall_us(moment: Moment) -> Callable[[int], int] | None:
@@ -131,10 +151,23 @@ def _text(data: bytes) -> str:
 
 def _stat(data: bytes) -> tuple[Reading, ...]:
     times = cpu.parse(data)
-    if times.context_switches_total is None:
+    if times.context_switches_total is None and not _has_only_cores(data):
         # As old as the file, and below the cores: without it some cores may be missing too.
         raise ParseError("proc/stat", data.count(b"\n") + 1, "a line `ctxt`")
     return cpu.readings(times)
+
+
+def _has_only_cores(data: bytes) -> bool:
+    """What `grep cpu /proc/stat` leaves: all lines of one width, or the last one is torn."""
+    lines = [line.split() for line in data.splitlines()]
+    return len(lines) > 1 and all(
+        line[0].startswith(b"cpu") and len(line) == len(lines[0]) for line in lines if line
+    )
+
+
+def _value(data: bytes) -> tuple[Reading, ...]:
+    found = named_value(data)
+    return () if found is None else (Reading.of_node(found[0].field, found[1]),)
 
 
 def _cgroups(data: bytes) -> tuple[Reading, ...]:
@@ -152,6 +185,7 @@ _READ: dict[str, Callable[[bytes], tuple[Reading, ...]]] = {
     "meminfo": lambda data: meminfo.readings(meminfo.parse(_text(data))),
     "vmstat": lambda data: vmstat.readings(vmstat.parse(_text(data))),
     "cgroups": _cgroups,
+    "uptime": lambda _: (),
     "loadavg": lambda data: loadavg.readings(loadavg.parse(_text(data))),
     "softnet_stat": lambda data: softnet.readings(softnet.parse(data)),
 }

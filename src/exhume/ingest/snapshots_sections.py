@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from exhume.ingest.csv_fields import Column, column_of
+
 # How each kind begins, at the start of a line. Strict: a log line must not look like one.
 STARTS: tuple[tuple[str, bytes], ...] = (
     ("stat", rb"cpu +\d+ \d+ \d+ \d+[ \d]*$"),
@@ -17,26 +19,43 @@ STARTS: tuple[tuple[str, bytes], ...] = (
     ("pressure", rb"(?:some|full) avg10=\d"),
     ("meminfo", rb"MemTotal: +\d+ kB$"),
     ("vmstat", rb"nr_free_pages \d+$"),
-    ("cgroups", rb"#subsys_name\thierarchy\tnum_cgroups\tenabled$"),
+    # all of it, or what `grep memory` leaves
+    (
+        "cgroups",
+        rb"(?:#subsys_name[ \t]+hierarchy[ \t]+num_cgroups[ \t]+enabled"
+        rb"|memory[ \t]+\d+[ \t]+\d+[ \t]+[01])[ \t]*$",
+    ),
     ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
     ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
     ("docker ps", rb"CONTAINER ID +IMAGE .*\bSTATUS\b.*$"),
     ("systemctl list-units", rb" *UNIT +LOAD +ACTIVE +SUB\b"),
     ("systemctl show", rb"(?:Id=[\w:\\.@-]+\.service|NRestarts=\d+|Type=\w+|Restart=\w+)$"),
+    ("uptime", rb"\d{1,10}\.\d\d \d{1,12}\.\d\d$"),
+    # `live dirs: 240`, `Percpu:   26112 kB`, `num_cgroups=352`; only where the name means something
+    ("value", rb"[A-Za-z][\w /().-]{1,60}[:=][ \t]*\d{1,15}(?: ?[kKMG]i?B)?[ \t]*$"),
     ("count", rb" *\d{1,9} *$"),
 )
 _ANY = rb"|".join(b"(?P<k%d>%s)" % (i, start) for i, (_, start) in enumerate(STARTS))
 _FIRST = re.compile(rb"(?:%s)" % _ANY, re.MULTILINE)
 # At the start of a line, with something fixed in front, which the search can look for.
 _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTILINE)
-# `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`, `$ docker ps -a`
+# `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`,
+# `$ docker ps -a`, `root@gpu-7:~# docker ps -a`, `[root@gpu-7 ~]# docker ps -a`
 _DECORATION = re.compile(
-    rb"^(?:==> .* <==|[-=*#$]{1,4} .*|[-=*#]{3,}.*|/[\w./-]+:)[ \t]*$", re.MULTILINE
+    rb"^(?:==> .* <==|[-=*#$]{1,4} .*|[-=*#]{3,}.*|/[\w./-]+:"
+    rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$] .*)[ \t]*$",
+    re.MULTILINE,
 )
+# `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
+_GREPPED = re.compile(rb"^(?P<path>(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE)
+_NAMED = re.compile(r"(.+?)[:=]\s*(\d+) ?([kKMG]i?B)?")
 _BLANK = re.compile(rb"\n[ \t]*\n")
 _WITH_BLANKS = frozenset({"systemctl show", "systemctl list-units"})
 _BY_LINE = frozenset({"softnet_stat", "systemctl show", "count"})
 """Each of their lines looks like the first."""
+_ONE_LINE = frozenset({"loadavg", "uptime", "value"})
+_SHORT = frozenset({"cgroups", "loadavg", "pressure", "uptime", "value", "count"})
+"""A number below one of them is not of it; below all others it is a line like theirs."""
 
 
 class Section(Struct, frozen=True):
@@ -50,12 +69,27 @@ class Section(Struct, frozen=True):
 
 def first_kind(text: bytes) -> str:
     """What a text begins with; empty where it is nothing known."""
-    found = _FIRST.match(text)
+    found = _FIRST.match(without_paths(text))
     return "" if found is None else _kind(found)
 
 
+def without_paths(block: bytes) -> bytes:
+    """What grep put before each line goes above all of a file."""
+    found = _GREPPED.match(block) or _GREPPED.search(block)
+    if found is None:
+        return block
+    lines, last = [], b""
+    for line in block.split(b"\n"):
+        found = _GREPPED.match(line)
+        if found is not None and found["path"] != last:
+            lines.append(b"==> %b <==" % found["path"])
+        last = found["path"] if found is not None else b""
+        lines.append(line[found.end() :] if found is not None else line)
+    return b"\n".join(lines)
+
+
 def sections(block: bytes) -> Iterator[Section]:
-    """What nobody knows is passed over."""
+    """What nobody knows is passed over. Of a block `without_paths`."""
     current: Section | None = None
     end_of_last = 0
     for at in _starts(block):
@@ -63,6 +97,8 @@ def sections(block: bytes) -> Iterator[Section]:
         if found is None:  # only looked like one at the end of the text
             continue
         kind = _kind(found)
+        if kind == "value" and named_value(found[0]) is None:
+            continue
         if current is not None and _goes_on(current, kind, block, at):
             continue
         if current is not None:
@@ -88,7 +124,9 @@ def _goes_on(current: Section, kind: str, block: bytes, at: int) -> bool:
         return True
     if kind != current.kind or _DECORATION.search(block[current.at : at]):
         # A line of a list of numbers is no count, nor is one of a table.
-        return kind == "count" and current.kind not in ("cgroups", "loadavg", "pressure")
+        return kind in ("count", "value") and current.kind not in _SHORT
+    if kind == "cgroups":
+        return not block.startswith(b"#", at)
     if kind == "pressure":
         return not block.startswith(b"some", at)
     return kind in _BY_LINE
@@ -97,9 +135,21 @@ def _goes_on(current: Section, kind: str, block: bytes, at: int) -> bool:
 def _cut(section: Section, text: bytes) -> Section:
     if found := _DECORATION.search(text, 1):
         text = text[: found.start()]
+    if section.kind in _ONE_LINE:
+        text = text.partition(b"\n")[0]
     if section.kind not in _WITH_BLANKS and (found := _BLANK.search(text)):
         text = text[: found.start() + 1]
     return replace(section, text=text.strip(b"\n") + b"\n")
+
+
+def named_value(line: bytes) -> tuple[Column, int] | None:
+    """What a line with a name and a number says; None where the name means nothing here."""
+    found = _NAMED.fullmatch(line.decode("utf-8", "replace").strip())
+    if found is None:
+        return None
+    name, value, unit = found.groups()
+    column = column_of(f"{name.strip()}_{unit}" if unit else name)
+    return None if column is None else (column, round(int(value) * column.factor))
 
 
 def _above(text: bytes) -> str:
