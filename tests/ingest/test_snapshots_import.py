@@ -127,6 +127,31 @@ def test_copies_without_a_time_lie_at_the_ends_of_the_others(tmp_path: Path) -> 
     assert found.values.tolist() == [352, 68680]
 
 
+def test_a_copy_of_no_known_time_does_not_contradict_those_that_know_theirs(
+    tmp_path: Path,
+) -> None:
+    known = "".join(f"### {EVENING + s}\n{CGROUPS}" for s in range(0, 60, 10))
+    made.write(tmp_path / "in/cgroups.log", known)
+    made.write(tmp_path / "in/a.txt", CGROUPS.replace("352", "3"))
+    made.write(tmp_path / "in/b.txt", "MemTotal: 12 kB\nMemFree: 5 kB\n")
+    report = by_name(do_import(tmp_path / "out", str(tmp_path / "in"), node="gpu-7"))
+    assert report["a.txt"].window is None
+    assert "left out" in report["a.txt"].notes[-1]
+    assert _start(report["b.txt"]) == EVENING + 50
+    window = Window(EVENING * NS, (EVENING + 60) * NS)
+    (found,) = queries.series(Recording.open(tmp_path / "out"), "memcg.tracked", window)
+    assert set(found.values.tolist()) == {352}
+
+
+def test_a_clock_is_said_to_come_from_where_it_does(tmp_path: Path) -> None:
+    tied = f"### {EVENING} uptime=5.5\n{CGROUPS}"
+    made.write(tmp_path / "in/tied.log", tied)
+    made.write(tmp_path / "in/plain.log", f"### {EVENING}\n0.16 0.03 0.01 4/79 179\n")
+    report = by_name(do_import(tmp_path / "out", str(tmp_path / "in"), node="gpu-7"))
+    assert "uptime in tied.log" in report["tied.log"].clock
+    assert report["plain.log"].clock == "its times are wall times"
+
+
 def test_counts_of_two_logs_make_zombies(tmp_path: Path) -> None:
     tracked = "".join(
         f"### {EVENING + s}\n" + CGROUPS.replace("352", str(240 + s)) for s in range(0, 60, 10)

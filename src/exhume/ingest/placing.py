@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from exhume.ingest.clocks import Anchor, name_host, settle
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
-from exhume.ingest.piece import Claim, ClockKind, Hints
+from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
 from exhume.ingest.recognise import FORMATS
 from exhume.ingest.report import InputReport, RecordingReport
 from exhume.ingest.rows import likeness
@@ -25,6 +25,10 @@ NAMELESS = "imported"
 """The node of inputs that do not say where they come from."""
 SAME_SAMPLES = 0.5
 _RANK = {one.name: rank for rank, one in enumerate(FORMATS)}
+_LEFT_OUT = (
+    "left out: nothing tells when it was, and other files tell the same with their times; a name "
+    "like proc_stat-20261115-201517.txt or stat_end.txt would tell"
+)
 _MARGIN = 0.05
 """So much more of its frames must be named for text to be taken instead of perf.data."""
 
@@ -53,6 +57,8 @@ class Placing:
         self._fields: dict[str, set[str]] = {}
         self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in manifest.all() if (w := _sure(f))]
         """Of each node, the stretches that inputs with a clock of their own tell of."""
+        self._told: set[tuple[str, str]] = set()
+        """Of each node, the counters that they tell of."""
 
     def add(self, task: ReadTask, pieces: list[PieceSummary]) -> None:
         self._waiting.append((task, pieces))
@@ -99,9 +105,14 @@ class Placing:
         if _is_floating(pieces) and claims:
             others = [span for other, span in self._spans if other in (node, NAMELESS)]
             claim = chosen(pieces, claims[0], others)
+            is_told = all((node, f) in self._told for piece in pieces for f in piece.fields)
+            if claim.trust == Trust.NONE and is_told:
+                # Beside those that know their time it would only contradict them.
+                return [(piece, None) for piece in pieces]
             return [(piece, claim if old is not None else None) for piece, old in settled]
         for piece, own in settled:
             # Logs go back further: a kernel's to its boot.
+            self._told.update((node, field) for field in piece.fields)
             if piece.span_ns is not None and own is not None and (piece.rows or piece.fields):
                 start, end = piece.span_ns
                 self._spans.append((node, (start + own.offset_ns, end + own.offset_ns)))
@@ -135,6 +146,8 @@ class Placing:
         notes = [note for fact in facts for note in fact.notes]
         if same:
             notes.insert(0, f"its samples are those of {Path(same).name}, and count once")
+        if any(piece.span_ns is not None and claim is None for piece, claim in settled):
+            notes.append(_LEFT_OUT)
         others = {name: n for fact in facts for name, n in fact.other_events.items()}
         if others:
             listed = ", ".join(f"{count} of {name}" for name, count in others.items())
@@ -147,7 +160,7 @@ class Placing:
             kept=0 if same else sum(piece.rows for piece, _ in settled),
             cores=len({core for fact in facts for core in fact.cores}),
             window=Window(min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None,
-            clock="; ".join(dict.fromkeys(claim.how for _, claim in settled if claim)),
+            clock="; ".join(dict.fromkeys(_hows(settled))),
             notes=tuple(notes),
             problems=tuple(problem for fact in facts for problem in fact.problems),
         )
@@ -226,6 +239,13 @@ class Placing:
             )
             for node, window in sorted(self._windows.items())
         )
+
+
+def _hows(settled: Sequence[tuple[PieceSummary, Claim | None]]) -> Iterator[str]:
+    """Where its times come from: not what others said of a clock that it does not show."""
+    for piece, claim in settled:
+        if claim is not None and (piece.claim is not None or piece.span_ns is not None):
+            yield claim.how
 
 
 def _whole_names(hosts: set[str]) -> set[str]:

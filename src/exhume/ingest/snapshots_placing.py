@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from msgspec.structs import replace
-
 from exhume.ingest.piece import Claim, Trust
 
 Span = tuple[int, int]
@@ -64,7 +62,8 @@ def chosen(pieces: Sequence[Floating], claim: Claim, others: Sequence[Span]) -> 
     if is_near:
         return claim
     how = "guessed: nothing tells when it was, and the file was written at another time than the "
-    return replace(claim, offset_ns=whole[1] - own[1], how=f"{how}others: put at their end")
+    how = f"{how}others: put at their end"
+    return Claim(whole[1] - own[1], Trust.NONE, how)
 
 
 def _shared(own: Span, claim: Claim, others: Span) -> int:
