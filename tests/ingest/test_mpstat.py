@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -396,3 +397,58 @@ def test_two_hours_of_many_cores_come_in_pieces_of_ten_minutes(tmp_path: Path) -
         p.blocks[0].tick_ns[-1] for p in pieces[:-1]
     ]
     assert np.isfinite(shares(pieces).busy).all()
+
+
+@pytest.mark.parametrize("clock", ["{}時{}分{}秒", "{}时{}分{}秒", "{}시 {}분 {}초"])
+def test_clocks_that_spell_their_units(tmp_path: Path, clock: str) -> None:
+    plain = text_of([{0: BUSY, 1: SYSTEM}, {0: IDLE, 1: BUSY}])
+    text = re.sub(r"(?m)^(\d\d):(\d\d):(\d\d)", lambda m: clock.format(*m.groups()), plain)
+    found = shares(read(tmp_path, text.replace("11/15/26", "2026年11月15日")))
+    assert (found.start_ns // NS).tolist() == [EVENING, EVENING + 1]
+    assert at(found, 1, 0)["system"] == 100
+
+
+def test_a_header_of_before_sysstat_8_has_the_date_too(tmp_path: Path) -> None:
+    text = text_of([{0: BUSY, 1: SYSTEM}]).replace("%usr", "%user")
+    text = text.replace(" \t_x86_64_\t(2 CPU)", "").replace("   %user", "  %user")
+    pieces = read(tmp_path, text)
+    assert (shares(pieces).start_ns // NS).tolist() == [EVENING]
+    assert pieces[0].hints.node == "gpu-7"
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "Nov 15 20:00:0{} ", "2026-11-15T20:00:0{}.125+00:00 ", "179477280{}.250000 ",
+        "Nov 15 20:00:0{} gpu-7 mpstat[4711]: ", "> ", ">> ", "    ", "# ",
+    ],
+)  # fmt: skip
+def test_what_was_put_before_every_line_does_no_harm(tmp_path: Path, prefix: str) -> None:
+    lines = text_of([{0: BUSY, 1: SYSTEM}, {0: IDLE, 1: BUSY}]).splitlines(keepends=True)
+    text = "".join(prefix.format(number % 10) + line for number, line in enumerate(lines))
+    path = Path(made.write(tmp_path / "x.txt", text))
+    format_ = recognise(Source.of(path))
+    assert format_ is not None
+    assert format_.name == "mpstat"
+    pieces = read(tmp_path, text)
+    found = shares(pieces)
+    assert pieces[-1].facts.problems == ()
+    assert pieces[0].hints.node == "gpu-7"
+    assert (found.start_ns // NS).tolist() == [EVENING, EVENING + 1]
+    assert at(found, 1, 0)["system"] == 100
+
+
+def test_a_later_run_in_the_same_file_is_of_its_own_day(tmp_path: Path) -> None:
+    # Two days later, and later in the day: no clock went back.
+    first = text_of([{0: BUSY}])
+    second = text_of([{0: SYSTEM}], date="11/17/26", start=21 * 3600)
+    found = shares(read(tmp_path, first + "\n" + second))
+    assert (found.start_ns[[0, -1]] // NS).tolist() == [EVENING, EVENING + 49 * 3600]
+
+
+def test_a_day_that_is_not_told_is_taken_from_the_name_and_said(tmp_path: Path) -> None:
+    text = text_of([{0: BUSY}]).split("\n", 2)[2]
+    path = Path(made.write(tmp_path / "mpstat-2026-11-15.txt", text))
+    pieces = list(mpstat.read(Source.of(path), made.context(tmp_path)))
+    assert (shares(pieces).start_ns // NS).tolist() == [EVENING]
+    assert "2026-11-15" in pieces[-1].facts.notes[0]

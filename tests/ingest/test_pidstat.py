@@ -75,3 +75,57 @@ def test_no_line_is_too_odd(damage: bytes) -> None:
         for part in (damage, b"20:15:22 " + damage, line[:30] + damage):
             intervals.line(part)
     intervals.finish()
+
+
+MEMORY = """
+{0}      UID       PID  minflt/s  majflt/s     VSZ     RSS   %MEM  Command
+{1}        0       165      9.00      0.00    5000     900   0.10  perf
+{1}        0       169     77.00      0.00  215428   63324   0.26  trainer one
+"""
+EXPECTED = [0, 217, 461, MISSING]
+
+
+def test_tables_of_memory_in_between_are_passed_over(tmp_path: Path) -> None:
+    # `pidstat -u -r`: each has the times of the interval again. Without %wait, as older ones have
+    # it, both tables are of one width.
+    old = TEXT.replace("   %wait", "").replace("    6.60", "").replace("    6.02", "")
+    old = old.replace("    0.60", "").replace("0    0.00    0.00    2.00", "0    0.00    2.00")
+    for text in (TEXT, old):
+        parts = text.split("\n\n20:15:2")
+        mixed = MEMORY.format("20:15:17", "20:15:22").join([parts[0] + "\n", ""])
+        pieces = read(tmp_path, mixed + "\n20:15:2" + "\n\n20:15:2".join(parts[1:]))
+        assert pieces[-1].facts.problems == ()
+        assert values(pieces, "process.user")["169 trainer one"] == EXPECTED
+
+
+def test_names_of_users_and_threads_do_no_harm(tmp_path: Path) -> None:
+    named = TEXT.replace("  UID", " USER").replace("        0       1", "     root       1")
+    threads = TEXT.replace("       PID ", "      TGID       TID ")
+    threads = threads.replace("       165 ", "       165         - ")
+    threads = threads.replace("       169 ", "       169         - ")
+    thread = (
+        "20:15:22        0         -       170   40.00    0.00    0.00    0.00   40.00     0  |__x"
+    )
+    threads = threads.replace("  trainer one\n\n", f"  trainer one\n{thread}\n\n", 1)
+    for text in (named, threads):
+        pieces = read(tmp_path, text)
+        assert pieces[-1].facts.problems == ()
+        assert values(pieces, "process.user")["169 trainer one"] == EXPECTED
+
+
+def test_one_line_each_has_no_time_in_its_heading(tmp_path: Path) -> None:
+    # `pidstat -h`: what the first interval was is not told.
+    lines = [line for line in TEXT.split("\n") if line and "Average" not in line]
+    rows = [line for line in lines[1:] if "UID" not in line]
+    text = "\n".join([lines[0], "", "#" + lines[1].replace("20:15:17", "   Time"), *rows]) + "\n"
+    pieces = read(tmp_path, text)
+    assert values(pieces, "process.user")["169 trainer one"] == [0, 244, MISSING]
+    assert "first interval" in pieces[-1].facts.notes[-1]
+
+
+def test_a_later_run_in_the_same_file_is_of_its_own_day(tmp_path: Path) -> None:
+    second = TEXT.replace("11/15/26", "11/17/26").replace("20:15:", "21:15:")
+    pieces = read(tmp_path, TEXT + "\n" + second)
+    ticks = [b.tick_ns for p in pieces for b in p.blocks if b.field == "process.user"]
+    last = max(int(tick.max()) for tick in ticks)
+    assert last == (START + 15 + 49 * 3600) * NS

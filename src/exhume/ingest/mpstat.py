@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
 from exhume.errors import ParseError
 from exhume.ingest import mpstat_header, mpstat_json
 from exhume.ingest.context import Context
+from exhume.ingest.line_prefix import chunks, plain, prefix_of
+from exhume.ingest.log_reader import newest_ns
 from exhume.ingest.mpstat_clock import DayClock
 from exhume.ingest.mpstat_columns import layout_of
 from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, epoch_s, local_claim
@@ -24,19 +25,20 @@ from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
 from exhume.ingest.streams import Inflated, Source
 from exhume.model.series import Block
 
-_READ_BYTES = 4 << 20
 _ALL_ONLY = (
     "it has only the mean over all cores: record it with `mpstat -P ALL 1` to see single ones"
 )
 
 
 def is_text(head: bytes) -> bool:
+    head = plain(head)
     found = HEADER.search(head[:4096])
     lines = head[found.end() if found else 0 :].split(b"\n")[: 40 if found else 3]
     return any(layout_of(line) is not None for line in lines)
 
 
 def host_of(head: bytes) -> str:
+    head = plain(head)
     found = HEADER.search(head[:4096])
     return mpstat_header.parse(found).hints.node if found else mpstat_json.host_of(head)
 
@@ -48,13 +50,15 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     said = local_claim(header, source.path.name, context.clock.zone)
     counters = Counters()
     with source.open(context.progress) as stream:
-        for lines in _lines(stream, scanner):
+        for lines in _lines(chunks(stream, prefix_of(source.head())), scanner):
             for blocks in counters.add(lines):
                 yield _piece(header, scanner, said, blocks)
         broken = stream.problem if isinstance(stream, Inflated) else ""
     for blocks in counters.take():
         yield _piece(header, scanner, said, blocks)
-    yield Piece(header.hints, ClockKind.OWN, None, facts=_facts(scanner, counters, said, broken))
+    yield Piece(
+        header.hints, ClockKind.OWN, None, facts=_facts(header, scanner, counters, said, broken)
+    )
 
 
 def _scanner(source: Source) -> tuple[Header, TextScanner | JsonScanner]:
@@ -62,14 +66,14 @@ def _scanner(source: Source) -> tuple[Header, TextScanner | JsonScanner]:
     if mpstat_json.is_json(head):
         header = mpstat_json.header_of(head)
         return header, JsonScanner(_clock(header))
-    found = HEADER.search(head[:4096])
+    found = HEADER.search(plain(head)[:4096])
     header = mpstat_header.parse(found) if found else _undated(source.path)
     return header, TextScanner(_clock(header))
 
 
-def _lines(stream: BinaryIO, scanner: TextScanner | JsonScanner) -> Iterator[Lines]:
-    while data := stream.read(_READ_BYTES):
-        yield from scanner.read(data)
+def _lines(data: Iterator[bytes], scanner: TextScanner | JsonScanner) -> Iterator[Lines]:
+    for chunk in data:
+        yield from scanner.read(chunk)
     yield from scanner.read(b"", at_end=True)
 
 
@@ -91,18 +95,23 @@ def _clock(header: Header) -> DayClock:
 
 
 def _undated(path: Path) -> Header:
-    """Without the line that has the date: the day on which the file was last written."""
-    day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
+    """Without the line that has the date: the day in its name, or on which it was last written."""
+    day = datetime.fromtimestamp(newest_ns(path) // 10**9, UTC).date()
     return Header(Hints(), (day,), "")
 
 
 def _facts(
+    header: Header,
     scanner: TextScanner | JsonScanner,
     counters: Counters,
     said: LocalClaim,
     broken: str,
 ) -> Facts:
     notes, problems = [*said.notes], [broken] if broken else []
+    if not header.date_text and not scanner.clock.is_epoch:
+        notes.append(
+            f"its date is not told: taken as {header.days[0]}, by its name or its file's time"
+        )
     clock = scanner.clock
     if scanner.all_only and not counters.cores:
         notes.append(_ALL_ONLY)

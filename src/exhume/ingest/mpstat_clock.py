@@ -24,6 +24,10 @@ class DayClock(Struct):
     odd_halves: int = 0
     """Times whose half of the day (am, pm) is in a language nobody knows here."""
 
+    def begin(self, midnight_s: int) -> None:
+        """What follows was begun on that day: a later run in the same file."""
+        self.midnight_s = max(self.midnight_s, midnight_s)
+
     def at(self, text: str) -> int | None:
         """None where it is no time."""
         if text.isdigit():

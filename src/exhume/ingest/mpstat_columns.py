@@ -29,6 +29,8 @@ class Layout(Struct, frozen=True):
     length: int
     """Of a line, with its end."""
     time_end: int
+    time_words: int
+    """20:15:17 is one, 08:15:17 PM are two."""
     core_end: int
     columns: tuple[tuple[int, int, int], ...]
     """Which of COLUMNS, from where, to where."""
@@ -57,6 +59,7 @@ def layout_of(line: bytes) -> tuple[Layout, str] | None:
     layout = Layout(
         length=len(line) + 1,
         time_end=tokens[at - 1][2],
+        time_words=at,
         core_end=tokens[at][2],
         columns=tuple(columns),
         width=len(tokens) - at - 1,
@@ -113,8 +116,7 @@ def cores(cells: Octets) -> I64:
 def tokens_of(line: bytes, layout: Layout) -> tuple[str, int, list[int], int] | None:
     """Time, core (-1 for `all`), percentages and their unit."""
     tokens = line.decode("utf-8", "replace").split()
-    is_late = len(tokens) > 1 and ":" in tokens[0] and not re.match(r"(?:\d+|all)$", tokens[1])
-    at = 2 if is_late else 1
+    at = layout.time_words
     if len(tokens) < at + 1:
         return None
     name, values = tokens[at], tokens[at + 1 :]

@@ -19,13 +19,17 @@ from exhume.ingest.piece import Claim, Hints, Trust
 NS = 1_000_000_000
 DAY_S = 86_400
 _QUARTER_S = 900
+# Before sysstat 8.1 it ended with the date. Some leave out the name of the host.
 HEADER = re.compile(
-    rb"^\S+ (?P<release>\S+) \((?P<host>[^()\n]+)\)[ \t]+(?P<date>[^\t\n]+?)[ \t]+"
-    rb"_(?P<machine>\w+)_[ \t]+\((?P<cores>\d{1,6}) CPU\)[ \t]*\r?$",
+    rb"^(?:\S+ (?P<release>\S+)(?: \((?P<host>[^()\n]+)\))?[ \t]+(?P<date>[^\t\n]+?)[ \t]+"
+    rb"_(?P<machine>\w+)_[ \t]+\((?P<cores>\d{1,6}) CPU\)"
+    rb"|Linux (?P<old_release>\d\S+) \((?P<old_host>[^()\n]+)\)[ \t]+(?P<old_date>\d\S{5,19}))"
+    rb"[ \t]*\r?$",
     re.MULTILINE,
 )
 _NUMBERS = re.compile(r"\d+")
-_CLOCK = re.compile(r"(\d{1,2}):(\d\d):(\d\d)\s*(\S.*)?")
+# 20:15:17, 08:15:17 PM; 20時15分17秒, 20时15分17秒, 20시 15분 17초
+_CLOCK = re.compile(r"(\d{1,2})(?::|[時时시] ?)(\d\d)(?::|[分분] ?)(\d\d)[秒초]?\s*(\S.*)?")
 # How the locales that count to 12 call the halves of the day, without points and blanks.
 _MORNING = frozenset(("am", "πμ", "午前", "上午", "오전", "sa", "pd", "ص", "قظ", "पूर्वाह्न"))
 _EVENING = frozenset(("pm", "μμ", "午後", "下午", "오후", "ch", "md", "م", "بظ", "अपराह्न"))
@@ -43,12 +47,17 @@ class Header(Struct, frozen=True):
 
 
 def parse(line: re.Match[bytes]) -> Header:
-    text = line["date"].decode("utf-8", "replace")
+    said = {
+        name.removeprefix("old_"): value.decode("utf-8", "replace")
+        for name, value in line.groupdict().items()
+        if value is not None
+    }
+    text = said["date"]
     hints = Hints(
-        node=line["host"].decode("utf-8", "replace"),
-        kernel=line["release"].decode("utf-8", "replace"),
-        architecture=line["machine"].decode("utf-8", "replace"),
-        cores=int(line["cores"]),
+        node=said.get("host", ""),
+        kernel=said["release"],
+        architecture=said.get("machine", ""),
+        cores=int(said["cores"]) if "cores" in said else None,
     )
     return Header(hints, tuple(dict.fromkeys(days_of(text))), text)
 

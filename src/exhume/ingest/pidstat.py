@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date
 
 from msgspec import Struct, field
 
@@ -15,6 +16,7 @@ from exhume.errors import ParseError
 from exhume.ingest import mpstat_header
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
+from exhume.ingest.line_prefix import chunks, plain, prefix_of
 from exhume.ingest.mpstat_clock import DayClock
 from exhume.ingest.mpstat_header import HEADER, LocalClaim, epoch_s, local_claim
 from exhume.ingest.piece import SLOT_NS, ClockKind, Facts, Hints, Piece
@@ -22,26 +24,31 @@ from exhume.ingest.streams import Inflated, Source
 from exhume.model.reading import Reading
 
 NS = 1_000_000_000
-_READ_BYTES = 4 << 20
 _MAX_LINE = 1 << 16
-_NEEDED = ("PID", "%usr", "%system", "Command")
-_HEADING = re.compile(rb"^[^\n]*\bPID\b[^\n]* %usr[^\n]* %system[^\n]* Command[ \t\r]*$", re.M)
-_HALF = re.compile(r"\d|-$")
+_ALIASES = {"%user": "%usr"}
+_NEEDED = frozenset({"%usr", "%system", "Command"})
+_WHO = ("UID", "USER", "PID", "TGID")
+"""The first column behind the time; the name of a user may be anything."""
+_HEADING = re.compile(
+    rb"^[^\n]*\b(?:PID|TGID)\b[^\n]* %use?r[^\n]* %system[^\n]* Command[ \t\r]*$", re.M
+)
+_NUMBER = re.compile(r"\d|-$")
 MAX_PROCESSES = 200_000
 """Whose totals are kept: those of processes long gone are of no use."""
 
 
 def is_text(head: bytes) -> bool:
+    head = plain(head)
     return HEADER.search(head[:4096]) is not None and _HEADING.search(head) is not None
 
 
 def host_of(head: bytes) -> str:
-    found = HEADER.search(head[:4096])
+    found = HEADER.search(plain(head)[:4096])
     return mpstat_header.parse(found).hints.node if found else ""
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    head = HEADER.search(source.head()[:4096])
+    head = HEADER.search(plain(source.head())[:4096])
     header = mpstat_header.parse(head) if head else None
     if header is None or not header.days:
         raise ParseError(str(source.path), 1, "`Linux RELEASE (HOST) DATE …` with a date")
@@ -49,7 +56,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     intervals = _Intervals(DayClock(epoch_s(header.days[0])))
     rest = b""
     with source.open(context.progress) as stream:
-        while data := stream.read(_READ_BYTES):
+        for data in chunks(stream, prefix_of(source.head())):
             *lines, rest = (rest + data).split(b"\n")
             rest = rest[-_MAX_LINE:]
             for line in lines:
@@ -60,6 +67,8 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     intervals.finish()
     yield from _pieces(header.hints, said, intervals)
     notes = [*said.notes]
+    if intervals.no_start:
+        notes.append("when its first interval began is not told: it is left out")
     problems = [broken] if broken else []
     if intervals.odd:
         problems.append(f"{intervals.odd} lines are not as they should be; left out")
@@ -92,7 +101,11 @@ class _Intervals(Struct):
     table: BlockTable = field(default_factory=BlockTable)
     is_full: bool = False
     odd: int = 0
+    no_start: bool = False
+    """Its first interval has an end only: a table without the time in its header (`-h`)."""
     _columns: tuple[str, ...] = ()
+    _behind_time: int = 0
+    """Which column the table begins with; 0 where its header has no time."""
     _start: int | None = None
     _end: int | None = None
     _rows: dict[str, tuple[int, int, int | None]] = field(default_factory=dict)
@@ -102,22 +115,24 @@ class _Intervals(Struct):
     """The end of the interval before, and who was shown in it."""
 
     def line(self, data: bytes) -> None:
-        if not data[:1].isdigit() or len(data) > _MAX_LINE:
+        plain = data.strip()
+        if (found := HEADER.match(data)) is not None:
+            self._run(mpstat_header.parse(found).days)
+            return
+        if len(data) > _MAX_LINE or not (plain[:1].isdigit() or plain[:1] == b"#"):
             return  # `Average:`, blank lines, the header of the file
-        tokens = data.decode("utf-8", "replace").split()
-        is_late = len(tokens) > 1 and ":" in tokens[0] and not _HALF.match(tokens[1])
-        is_late = is_late and tokens[1] not in ("UID", "USER", "PID", "TGID")
-        at = 2 if is_late else 1
+        tokens = plain.decode("utf-8", "replace").split()
+        if tokens[-1] == "Command" and not {"PID", "TGID"}.isdisjoint(tokens):
+            self._heading(tokens)
+            return
+        if not _NEEDED.issubset(self._columns) or tokens[0].startswith("#"):
+            return  # a table of something else, or nobody knows of what
+        is_late = ":" in tokens[0] and len(tokens) > 1 and not _NUMBER.match(tokens[1])
+        at = self._behind_time or (2 if is_late else 1)
         stamp = self.clock.at(" ".join(tokens[:at]))
         if stamp is None:
             self.odd += 1
             return
-        if "Command" in tokens and "%usr" in tokens:
-            self._close()
-            self._columns, self._start = tuple(tokens[at:]), stamp
-            return
-        if not set(_NEEDED) <= set(self._columns):
-            return  # a table of something else, or nobody knows of what
         if self._end is not None and stamp != self._end:
             last = self._end
             self._close()
@@ -125,13 +140,37 @@ class _Intervals(Struct):
         self._end = stamp
         self._row(tokens[at:])
 
+    def _run(self, days: tuple[date, ...]) -> None:
+        """Another one begins in the same file."""
+        self._close()
+        self._start = None
+        if days:
+            self.clock.begin(epoch_s(days[0]))
+
+    def _heading(self, tokens: list[str]) -> None:
+        """With -r, -d and -w tables of something else follow, with the same times again."""
+        at = next(i for i, token in enumerate(tokens) if token in _WHO)
+        columns = tuple(_ALIASES.get(token, token) for token in tokens[at:])
+        if not _NEEDED.issubset(columns):
+            self._columns = ()
+            return
+        self._close()
+        self._columns = columns
+        if tokens[0].startswith("#"):
+            self._behind_time = 0
+            self.no_start |= self._start is None
+            return
+        start = self.clock.at(" ".join(tokens[:at]))
+        self._behind_time = at
+        self._start = self._start if start is None else start
+
     def _row(self, cells: list[str]) -> None:
         names = self._columns
         if len(cells) < len(names):
             self.odd += 1
             return
         row = dict(zip(names, cells, strict=False))
-        pid = row.get("TGID", row["PID"]) if "TGID" in names else row["PID"]
+        pid = row["TGID"] if "TGID" in names else row["PID"]
         if row.get("TID", "-") != "-" or not pid.isdigit():
             return  # threads are in their process
         command = " ".join(cells[names.index("Command") :])

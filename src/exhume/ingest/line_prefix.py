@@ -1,0 +1,77 @@
+"""What somebody put before every line of a tool's output, and what is left without it.
+
+Nov 15 20:15:17 20:15:17     CPU    %usr …          of `mpstat 1 | ts`, or of a journal
+> 20:15:17     CPU    %usr …                        quoted in a mail
+    20:15:17     CPU    %usr …                      indented in a ticket
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+_READ_BYTES = 4 << 20
+_CLOCK = rb"\d{1,2}(?::|[\x80-\xff]{3} ?)\d\d(?::|[\x80-\xff]{3} ?)\d\d(?:[\x80-\xff]{3})?"
+# The heading of a table of sysstat: a time, or none, and the names of columns.
+_HEADING = re.compile(
+    rb"^(?P<before>[^\n]{0,120}?)(?:# +Time|%b(?: [^\s\d]{1,12})?|\d{10})[ \t]+"
+    rb"(?:CPU|UID|USER|PID|TGID)[ \t][^\n]*%%(?:idle|system)\b" % _CLOCK,
+    re.MULTILINE,
+)
+_QUOTED = re.compile(rb"[ \t>#|*]+")
+_PART = re.compile(
+    rb"(?P<word>[A-Za-z]{3}(?![A-Za-z]))|(?P<digits>\d+)|(?P<blank>[ \t]+)|.", re.DOTALL
+)
+
+
+class LinePrefix:
+    def __init__(self, pattern: re.Pattern[bytes]) -> None:
+        self._pattern = pattern
+
+    def stripped(self, text: bytes) -> bytes:
+        return self._pattern.sub(b"", text)
+
+    def lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The same without it, in chunks of whole lines but for the last."""
+        rest = b""
+        for chunk in chunks:
+            text = rest + chunk
+            whole = text.rfind(b"\n") + 1
+            rest = text[whole:]
+            yield self.stripped(text[:whole])
+        yield self.stripped(rest)
+
+
+def prefix_of(head: bytes) -> LinePrefix | None:
+    """None where lines begin as the tool wrote them."""
+    found = _HEADING.search(head)
+    if found is None or not found["before"]:
+        return None
+    before = found["before"]
+    if _QUOTED.fullmatch(before):
+        # Some lines are quoted with a blank more or less.
+        return LinePrefix(re.compile(rb"^[ \t>#|*]+", re.MULTILINE))
+    signs = before.rstrip(b" \t")
+    form = b"".join(_form(part) for part in _PART.finditer(signs))
+    blanks = rb"[ \t]{0,%d}" % (len(before) - len(signs))
+    return LinePrefix(re.compile(rb"^" + form + blanks, re.MULTILINE))
+
+
+def plain(head: bytes) -> bytes:
+    """The first bytes of a file, without it."""
+    found = prefix_of(head)
+    return head if found is None else found.stripped(head)
+
+
+def chunks(stream: BinaryIO, prefix: LinePrefix | None) -> Iterator[bytes]:
+    data = iter(lambda: stream.read(_READ_BYTES), b"")
+    return data if prefix is None else prefix.lines(data)
+
+
+def _form(part: re.Match[bytes]) -> bytes:
+    if part["word"] is not None:
+        return rb"[A-Za-z]{3}"  # a month, or a day of the week
+    if part["digits"] is not None:
+        return rb"\d+"
+    return rb"[ \t]+" if part["blank"] is not None else re.escape(part[0])
