@@ -11,6 +11,7 @@ from exhume.cli.main import main
 from exhume.errors import ParseError
 from exhume.ingest import docker_ps, snapshots
 from exhume.ingest.docker_ps import DockerLooks
+from exhume.ingest.recognise import recognise
 from exhume.ingest.streams import Source
 from exhume.model.event import Event
 from tests.ingest import made
@@ -128,3 +129,67 @@ def test_the_loop_shows_in_units(tmp_path: Path, capsys: pytest.CaptureFixture[s
     out = capsys.readouterr().out
     assert "ecs-agent" in out
     assert "crash loop" in out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CONTAINER ID   NAMES       STATUS\n3f1d2c4b5a69   ecs-agent   Up 3 seconds\n",
+        "NAMES       STATUS         IMAGE\necs-agent   Up 3 seconds   agent:1\n",
+        '{"Command":"x","CreatedAt":"2026-11-15 20:15:05 +0000 UTC","ID":"3f1d2c4b5a69",'
+        '"Image":"agent:1","Names":"ecs-agent","RunningFor":"12 seconds ago",'
+        '"Status":"Up 3 seconds"}\n',
+        # somebody has changed a word
+        "CONTAINER ID   IMAGE     COMMAND   CREATED          STATUS         PORTS     NAMES\n"
+        '3f1d2c4b5a69   registry.example.com/agent:1     "/a"   12 seconds ago   Up 3 seconds   '
+        "  ecs-agent\n",
+    ],
+)
+def test_tables_with_columns_of_ones_own_and_lines_that_were_changed(
+    tmp_path: Path, text: str
+) -> None:
+    path = Path(made.write(tmp_path / "docker.txt", text))
+    found = recognise(Source.of(path))
+    assert found is not None
+    assert found.name == "/proc copy"
+    (row,) = docker_ps.parse(text.encode(), AT)
+    assert (row.container.name, row.container.state) == ("ecs-agent", "running")
+    assert row.changed_ns == AT - 3 * NS
+
+
+def test_a_table_of_crictl_counts_attempts() -> None:
+    text = (
+        "CONTAINER       IMAGE     CREATED          STATE     NAME    ATTEMPT   POD ID          "
+        "POD\n"
+        "3f1d2c4b5a69a   e4ca3ba   12 seconds ago   Running   agent   17        f84dd361f8dc5   "
+        "ds-x\n"
+    )
+    (row,) = docker_ps.parse(text.encode(), AT)
+    one = row.container
+    assert (one.name, one.state, one.restarts_total, one.pod_name) == (
+        "agent",
+        "running",
+        17,
+        "ds-x",
+    )
+    assert one.created_wall_ns == AT - 12 * NS
+
+
+def test_what_a_restart_policy_starts_anew_keeps_its_id_and_is_told() -> None:
+    looks = DockerLooks()
+    statuses = ("Up 3 seconds", "Up 2 seconds", "Restarting (1) 4 seconds ago", "Up 9 seconds")
+    found: list[tuple[str, int]] = []
+    for number, status in enumerate(statuses):
+        at = AT + number * 10 * NS
+        _, events = looks.look(table(line("3f1d2c4b5a69", "2 days ago", status)), at)
+        found += [(e.kind, (e.time_ns - AT) // NS) for e in events if e.kind != "container-seen"]
+    # At the last look it may have begun just before the one before.
+    assert found == [("container-start", 8), ("container-exit", 16)]
+
+
+def test_hours_are_rounded_and_prove_no_restart() -> None:
+    looks = DockerLooks()
+    for number, status in enumerate(("Up 3 hours", "Up 2 hours", "Up About a minute")):
+        text = table(line("3f1d2c4b5a69", "2 days ago", status))
+        _, events = looks.look(text, AT + number * 10 * NS)
+        assert [event.kind for event in events if event.kind != "container-seen"] == []

@@ -1,4 +1,4 @@
-"""Tables of `docker ps -a` → containers as the runtime tells of them, and what became of each.
+"""Tables of `docker ps -a`, of podman and crictl → containers, and what became of each.
 
 An agent that is removed and run anew every 10 s shows as another id under the same name and image,
 look after look; so looks are compared as those at a live runtime are (`sources.containers`).
@@ -6,6 +6,7 @@ look after look; so looks are compared as those at a live runtime are (`sources.
 
 from __future__ import annotations
 
+import json
 import re
 
 from msgspec import Struct, field
@@ -19,9 +20,21 @@ from exhume.sources import containers
 
 PATH = "docker ps"
 ROLL_CALL_NS = 600 * 1_000_000_000
+_ROUGH_NS = 60 * 1_000_000_000
+"""Hours and days are rounded, up or down."""
 RECENT_NS = 3600 * 1_000_000_000
 """Of what began and ended in the hour before the first look, that is told too."""
-_COLUMNS = ("CONTAINER ID", "IMAGE", "COMMAND", "CREATED", "STATUS", "PORTS", "NAMES", "SIZE")
+_ALIASES = {
+    "CONTAINER": "CONTAINER ID", "ID": "CONTAINER ID", "NAME": "NAMES", "STATE": "STATUS",
+    "RUNNING FOR": "CREATED", "CREATED AT": "CREATED",
+}  # fmt: skip
+"""As crictl and `--format 'table …'` call them."""
+_KEYS = {
+    "ID": "CONTAINER ID", "Image": "IMAGE", "Names": "NAMES", "Status": "STATUS",
+    "RunningFor": "CREATED", "CreatedAt": "CREATED",
+}  # fmt: skip
+"""Of `--format json`; of two the first counts."""
+_HEADING = re.compile(r"\S+(?: \S+)*")
 _ID = re.compile(r"[0-9a-f]{12,64}")
 # `12 seconds ago`, `About a minute ago`, `Less than a second ago`, `3 weeks ago`
 _AGE = re.compile(
@@ -33,21 +46,29 @@ _SECONDS = {
 }  # fmt: skip
 _EXITED = re.compile(r"(?:Exited|Restarting) \((-?\d{1,9})\)")
 _STATES = (
-    ("Up", "running"), ("Exited", "exited"), ("Restarting", "restarting"), ("Created", "created"),
-    ("Dead", "dead"), ("Removal", "removing"),
+    ("Up", "running"), ("Running", "running"), ("Stopping", "running"), ("Exited", "exited"),
+    ("Restarting", "restarting"), ("Created", "created"), ("Initialized", "created"),
+    ("Dead", "dead"), ("Removal", "removing"), ("Unknown", "unknown"),
 )  # fmt: skip
+
+
+_BEGUN_AGAIN = {"running": "container-start", "restarting": "container-exit"}
+"""What happened to a container that is in that state since a moment ago."""
 
 
 class Row(Struct, frozen=True):
     container: Container
     changed_ns: int | None
     """When it was started, or ended, as its status says."""
+    changed_since_ns: int | None = None
+    """The earliest that may have been: a status has whole seconds or minutes. None: any time."""
 
 
 class DockerLooks(Struct):
     """Look after look."""
 
     _before: dict[str, Container] = field(default_factory=dict)
+    _last_ns: int = 0
     _next_roll_call_ns: int = 0
     _is_first: bool = True
 
@@ -60,35 +81,82 @@ class DockerLooks(Struct):
             events = containers.events({}, recent, wall_ns)
         else:
             events = containers.events(self._before, found, wall_ns)
+            events += self._begun_again(rows, events)
         told = [_at_its_time(event, rows, wall_ns) for event in events]
         if wall_ns >= self._next_roll_call_ns:
             told += containers.roll_call(found, wall_ns)
             self._next_roll_call_ns = wall_ns + ROLL_CALL_NS
         self._is_first, self._before = False, {one.id: one for one in found}
+        self._last_ns = wall_ns
         return containers.readings(found), tuple(told)
+
+    def _begun_again(self, rows: dict[str, Row], told: tuple[Event, ...]) -> tuple[Event, ...]:
+        """What a restart policy starts anew keeps its id; that its age went back tells."""
+        known = {str(event.fields.get("id")) for event in told}
+        found = []
+        for identity, row in rows.items():
+            since, one = row.changed_since_ns, row.container
+            is_same = identity in self._before and identity not in known
+            if is_same and since is not None and since > self._last_ns:
+                kind = _BEGUN_AGAIN.get(one.state)
+                if kind is not None:
+                    found.append(containers.event_of(kind, one, row.changed_ns or since))
+        return tuple(found)
 
 
 def parse(text: bytes, wall_ns: int) -> tuple[Row, ...]:
     """`wall_ns`: when it was printed; its times are ages."""
-    header, *lines = text.decode("utf-8", "replace").split("\n")
-    places = [(header.find(name), name) for name in _COLUMNS if name in header]
-    places.sort()
+    lines = text.decode("utf-8", "replace").expandtabs().split("\n")
+    if lines[0].startswith("{"):
+        return tuple(_of_json(line, index, wall_ns) for index, line in enumerate(lines, 1) if line)
+    header, *lines = lines
+    places = [(m.start(), _ALIASES.get(m[0], m[0])) for m in _HEADING.finditer(header)]
     names = [name for _, name in places]
-    if not header.startswith("CONTAINER ID") or not {"IMAGE", "STATUS", "NAMES"} <= set(names):
+    if not {"STATUS", "NAMES"} <= set(names):
         raise ParseError(PATH, 1, "a header `CONTAINER ID   IMAGE …   STATUS …   NAMES`")
     edges = [at for at, _ in places]
     found = []
     for index, line in enumerate(lines, 2):
         if not line.strip():
             continue
-        cells = {
-            name: line[begin:end].strip()
-            for name, begin, end in zip(names, edges, [*edges[1:], None], strict=True)
-        }
-        if not _ID.fullmatch(cells["CONTAINER ID"]):
-            raise ParseError(PATH, index, "a container's id")
+        cells = _cells(line, names, edges)
+        if cells is None:
+            raise ParseError(PATH, index, "a container's id and status below the header's names")
         found.append(_row(cells, wall_ns))
     return tuple(found)
+
+
+def _cells(line: str, names: list[str], edges: list[int]) -> dict[str, str] | None:
+    """By where the columns stand; or one by one, where somebody has changed a word in the line."""
+    parts = [line[begin:end] for begin, end in zip(edges, [*edges[1:], None], strict=True)]
+    if not any(part[-1:].strip() for part in parts[:-1]):
+        cells = {name: part.strip() for name, part in zip(names, parts, strict=True)}
+        if _is_sound(cells):
+            return cells
+    words = re.split(r" {2,}", line.strip())
+    # Of all columns only the ports are empty.
+    for known in (names, [name for name in names if name != "PORTS"]):
+        cells = dict(zip(known, words, strict=False))
+        if len(words) == len(known) and _is_sound(cells):
+            return cells
+    return None
+
+
+def _is_sound(cells: dict[str, str]) -> bool:
+    is_known = any(cells["STATUS"].startswith(word) for word, _ in _STATES)
+    is_id = _ID.fullmatch(cells.get("CONTAINER ID", "0" * 12)) is not None
+    return is_id and is_known and bool(cells["NAMES"])
+
+
+def _of_json(line: str, index: int, wall_ns: int) -> Row:
+    try:
+        said = json.loads(line)
+        cells = {_KEYS[key]: str(said[key]) for key in reversed(_KEYS) if key in said}
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ParseError(PATH, index, "an object of `docker ps --format json`") from error
+    if not {"STATUS", "NAMES"} <= cells.keys():
+        raise ParseError(PATH, index, "`Names` and `Status`")
+    return _row(cells, wall_ns)
 
 
 def _row(cells: dict[str, str], wall_ns: int) -> Row:
@@ -97,28 +165,36 @@ def _row(cells: dict[str, str], wall_ns: int) -> Row:
     if state == "running" and "(Paused)" in status:
         state = "paused"
     exited = _EXITED.match(status)
-    created = _age_ns(cells.get("CREATED", ""))
-    changed = _age_ns(status)
+    created, _ = _age_ns(cells.get("CREATED", ""))
+    changed, unit = _age_ns(status)
+    name = cells["NAMES"].split(",")[0]
+    attempt = cells.get("ATTEMPT", "")
     return Row(
         Container(
-            id=cells["CONTAINER ID"],
-            name=cells["NAMES"].split(",")[0],
-            image=cells["IMAGE"],
-            runtime="docker",
+            id=cells.get("CONTAINER ID", name),
+            name=name,
+            image=cells.get("IMAGE", ""),
+            runtime="containerd" if "POD ID" in cells else "docker",
             state=state,
             created_wall_ns=0 if created is None else wall_ns - created,
+            restarts_total=int(attempt) if attempt.isascii() and attempt.isdigit() else None,
             exit_code=int(exited[1]) if exited else None,
+            pod_name=cells.get("POD", "") if "POD ID" in cells else "",
+            pod_namespace=cells.get("NAMESPACE", ""),
         ),
         None if changed is None else wall_ns - changed,
+        None if changed is None or unit > _ROUGH_NS else wall_ns - changed - unit,
     )
 
 
-def _age_ns(text: str) -> int | None:
+def _age_ns(text: str) -> tuple[int | None, int]:
+    """And the unit it is told in."""
     found = _AGE.search(text)
     if found is None:
-        return None
+        return None, 0
     count = int(found[3]) if found[3] else (0 if found[2] else 1)
-    return count * _SECONDS[found[4]] * 1_000_000_000
+    unit = _SECONDS[found[4]] * 1_000_000_000
+    return count * unit, unit
 
 
 def _at_its_time(event: Event, rows: dict[str, Row], wall_ns: int) -> Event:

@@ -27,7 +27,13 @@ STARTS: tuple[tuple[str, bytes], ...] = (
     ),
     ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
     ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
-    ("docker ps", rb"CONTAINER ID +IMAGE .*\bSTATUS\b.*$"),
+    # of docker and podman, also with --format; of crictl
+    (
+        "docker ps",
+        rb"(?:(?=[^\n]*  STATUS\b)(?:CONTAINER ID|NAMES|IMAGE) {2,}[^\n]*\b(?:NAMES|STATUS)\b.*"
+        rb"|CONTAINER {2,}IMAGE {2,}[^\n]*\bSTATE {2,}NAME\b.*"
+        rb"|\{\"Command\":[^\n]*\"Names\":[^\n]*\"Status\":[^\n]*\})$",
+    ),
     ("systemctl list-units", rb" *UNIT +LOAD +ACTIVE +SUB\b"),
     ("systemctl show", rb"(?:Id=[\w:\\.@-]+\.service|NRestarts=\d+|Type=\w+|Restart=\w+)$"),
     ("uptime", rb"\d{1,10}\.\d\d \d{1,12}\.\d\d$"),
@@ -51,7 +57,7 @@ _GREPPED = re.compile(rb"^(?P<path>(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILI
 _NAMED = re.compile(r"(.+?)[:=]\s*(\d+) ?([kKMG]i?B)?")
 _BLANK = re.compile(rb"\n[ \t]*\n")
 _WITH_BLANKS = frozenset({"systemctl show", "systemctl list-units"})
-_BY_LINE = frozenset({"softnet_stat", "systemctl show", "count"})
+_BY_LINE = frozenset({"softnet_stat", "systemctl show", "count", "docker ps"})
 """Each of their lines looks like the first."""
 _ONE_LINE = frozenset({"loadavg", "uptime", "value"})
 _SHORT = frozenset({"cgroups", "loadavg", "pressure", "uptime", "value", "count"})

@@ -84,21 +84,21 @@ def events(
         old = before.get(one.id)
         restarts = (one.restarts_total or 0) - (old.restarts_total or 0) if old else 0
         if old is None or restarts > 0 or (one.state == "running" and old.state == "exited"):
-            found.append(_event("container-start", one, time_ns))
+            found.append(event_of("container-start", one, time_ns))
         if one.state in ("exited", "dead") and (old is None or old.state != one.state):
-            found.append(_event("container-exit", one, time_ns))
+            found.append(event_of("container-exit", one, time_ns))
     present = {one.id for one in after}
     for identity, old in before.items():
         is_known = old.state not in ("exited", "dead") and old.runtime not in silent
         if identity not in present and is_known:
-            found.append(_event("container-exit", old, time_ns, "gone"))
+            found.append(event_of("container-exit", old, time_ns, "gone"))
     return tuple(found)
 
 
 def noted_events(happened: Iterable[Happened], wall_less_monotonic_ns: int) -> tuple[Event, ...]:
     """The same as the runtime noted it, each at its own time."""
     return tuple(
-        _event(
+        event_of(
             "container-start" if one.container.state == "running" else "container-exit",
             one.container,
             one.wall_ns - wall_less_monotonic_ns,
@@ -109,7 +109,7 @@ def noted_events(happened: Iterable[Happened], wall_less_monotonic_ns: int) -> t
 
 def roll_call(containers: tuple[Container, ...], time_ns: int) -> tuple[Event, ...]:
     """Who is there: it puts names to ids of containers that started before anybody looked."""
-    return tuple(_event("container-seen", one, time_ns) for one in containers[:MAX_ROLL_CALL])
+    return tuple(event_of("container-seen", one, time_ns) for one in containers[:MAX_ROLL_CALL])
 
 
 def readings(containers: tuple[Container, ...]) -> tuple[Reading, ...]:
@@ -129,7 +129,7 @@ def readings(containers: tuple[Container, ...]) -> tuple[Reading, ...]:
     return tuple(found)
 
 
-def _event(kind: str, one: Container, time_ns: int, text: str = "") -> Event:
+def event_of(kind: str, one: Container, time_ns: int, text: str = "") -> Event:
     fields: dict[str, str | int | float] = {
         "id": one.id,
         "image": one.image,
