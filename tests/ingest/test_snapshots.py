@@ -447,3 +447,39 @@ def test_cores_without_the_rest_of_the_file_are_whole(tmp_path: Path) -> None:
     assert values(pieces, "cpu.system") == {"0": [243, 243], "1": [82, 82]}
     (problem,) = pieces[-1].facts.problems
     assert problem.startswith("line 8: a copy of stat is not whole")
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("{} 0.16 0.03 0.01 4/79 179", "system.running", 4),
+        ("{} memory\t4\t352\t1", "memcg.tracked", 352),
+        ("{} tracked=352 live=240", "memcg.live", 240),
+        ("[{}] memory cgroups: 352, live dirs: 240", "memcg.tracked", 352),
+        ("{}: Percpu: 26112 kB", "memory.percpu_bytes", 26112 << 10),
+    ],
+)
+@pytest.mark.parametrize("time", ["179477371{}", "2026-11-15T20:15:1{}Z"])
+def test_a_reading_may_stand_on_the_line_of_its_time(
+    tmp_path: Path, line: str, field: str, value: int, time: str
+) -> None:
+    text = "".join(line.format(time.format(second)) + "\n" for second in (7, 8, 9))
+    path = Path(made.write(tmp_path / "x.log", text))
+    found = recognise(Source.of(path))
+    assert found is not None
+    assert found.name == "/proc copies"
+    pieces = read(tmp_path, text)
+    assert values(pieces, field) == {"": [value] * 3}
+    assert pieces[0].blocks[0].tick_ns.tolist() == [(START + s) * NS for s in range(3)]
+
+
+def test_times_and_counts_are_told_apart_by_the_name_of_the_file(tmp_path: Path) -> None:
+    text = "".join(f"{START + i} {240 + i}\n" for i in range(3))
+    live = Path(made.write(tmp_path / "live_cgroups.log", text))
+    other = Path(made.write(tmp_path / "numbers.log", text))
+    found = recognise(Source.of(live))
+    assert found is not None
+    assert found.name == "/proc copies"
+    assert values(read(tmp_path, text, live.name), "memcg.live") == {"": [240, 241, 242]}
+    found = recognise(Source.of(other))
+    assert found is None or found.name != "/proc copies"

@@ -110,3 +110,22 @@ def test_numbers_of_any_length_do_no_harm() -> None:
     text = f"Id=a.service\nNRestarts={'9' * 400}\nExecMainStartTimestampMonotonic={'9' * 400}\n"
     (unit,) = systemctl.parse_show(text.encode(), "", lambda us: us)
     assert unit.restarts_total is None
+
+
+def test_a_list_without_its_header_or_with_colours_tells_the_same(tmp_path: Path) -> None:
+    rows = "".join(LIST.splitlines(keepends=True)[1:4])
+    coloured = LIST.replace("●", "\x1b[0;1;31m●\x1b[0m").replace(
+        "  UNIT", "\x1b[0;1;4m  UNIT\x1b[0m"
+    )
+    for text in (rows, coloured, rows.replace("● ", "")):
+        pieces = read(tmp_path, mark(0) + text, "systemctl.log")
+        assert pieces[-1].facts.problems == ()
+        found = values(pieces, "unit.active")
+        assert {name: found[name] for name in found if name != "-.mount"} == {
+            "ecs.service": [0], "docker.service": [1], "bad.service": [0],
+        }  # fmt: skip
+
+
+def test_a_list_of_nothing_failed_is_whole(tmp_path: Path) -> None:
+    text = "  UNIT LOAD ACTIVE SUB DESCRIPTION\n0 loaded units listed. Pass --all to see more.\n"
+    assert read(tmp_path, mark(0) + text)[-1].facts.problems == ()

@@ -31,6 +31,7 @@ from exhume.ingest.uptime_ties import UptimeTies
 
 # Other files have lines `Type=…` too.
 _SHOWN = re.compile(rb"^(?:Id=\S+\.service|NRestarts=\d+)\r?$", re.MULTILINE)
+_COLOURS = re.compile(rb"\x1b\[[0-9;?]{0,40}[A-Za-z]|\x1b\(B")
 _READ_BYTES = 4 << 20
 MAX_BLOCK_BYTES = 32 << 20
 _MOST_PROBLEMS = 3
@@ -214,7 +215,9 @@ class _Reader:
 
 
 def _plain(text: bytes) -> bytes:
-    """With the line ends of this system."""
+    """With the line ends of this system, and without colours."""
+    if b"\x1b" in text:
+        text = _COLOURS.sub(b"", text)
     return text.replace(b"\r", b"") if b"\r" in text else text
 
 

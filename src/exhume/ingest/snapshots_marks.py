@@ -23,7 +23,7 @@ _FURTHEST_NS = 30 * 86_400 * NS
 """A number this far from the first mark's is none."""
 _UPTIME = re.compile(rb"\buptime[=: ] ?(\d{1,9})(?:\.(\d{1,9}))?")
 _CLOCK = rb"\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?"
-_ZONE = rb"(?: ?(?:Z|[A-Z]{3,5}|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
+_ZONE = rb"(?: ?(?:Z|[A-Z]{3,5}|[+-]\d\d(?::?\d\d)?)(?!\w|:\d))?"
 _WORD = rb"[A-Za-z\x80-\xff]{2,12}[.,]{0,2}"
 _TIMES = (
     rb"[12]\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?![\w.])",
@@ -52,6 +52,13 @@ _SET_APART = (
 )
 _WATCHED = rb"Every \d{1,6}[.,]\ds: [^\n]{0,300}?[ \t:]"
 """The first line of what `watch` shows."""
+# What may stand on the line of its time, `echo "$(date +%s) $(cat /proc/loadavg)"`: as in
+# `snapshots_sections`.
+_ONE_LINE = (
+    rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+|memory[ \t]+\d+[ \t]+\d+[ \t]+[01]"
+    rb"|some avg10=\d[^\n]*|(?:[A-Za-z][\w /().-]{1,60}?[:=][ \t]*\d{1,15}(?: ?kB)?[ \t,;]*)+"
+    rb"|\d{1,9}"
+)
 ASKED_FOR = re.compile(
     rb"^### ?(?P<at>\d{9,10}(?:\.\d{1,9})?|\d{13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)"
     rb"(?P<rest>[ \t][^\n]*)?\n",
@@ -98,14 +105,12 @@ def form_of(head: bytes, is_sound: Callable[[bytes, Mark], bool]) -> MarkForm | 
 def _forms_in(head: bytes) -> Iterator[MarkForm]:
     found = []
     for time, before, after in _PLACES:
-        pattern = re.compile(
-            rb"^(?P<before>%b)(?P<at>%b)%b\n" % (before, time, after), re.MULTILINE
-        )
+        pattern = re.compile(rb"^(?P<before>%b)(?P<at>%b)%b" % (before, time, after), re.MULTILINE)
         for first in pattern.finditer(head):
             if (at := instant(first["at"].decode("utf-8", "replace"))) is not None:
                 # All begin alike, but for a number that counts them.
                 same = re.sub(rb"\d+", rb"\\d+", re.escape(first["before"]))
-                own = re.compile(rb"^%b(?P<at>%b)%b\n" % (same, time, after), re.MULTILINE)
+                own = re.compile(rb"^%b(?P<at>%b)%b" % (same, time, after), re.MULTILINE)
                 found.append((first.start(), MarkForm(own, at.ns)))
                 break
     # The first line that is one: above the copies, not among them.
@@ -132,8 +137,9 @@ _PLACES = tuple(
     (time, before, after)
     for time in _TIMES
     for before, after in (
-        (_BEFORE, _AFTER),
-        (_SET_APART, rb"(?![\w:.])[^\n]{0,300}"),
-        (_WATCHED, rb"[ \t]*"),
+        (_BEFORE, _AFTER + rb"\n"),
+        (_SET_APART, rb"(?![\w:.])[^\n]{0,300}\n"),
+        (_WATCHED, rb"[ \t]*\n"),
+        (rb"\[?", rb"[\]:,;|]?[ \t]+(?=(?:%b)[ \t]*$)" % _ONE_LINE),
     )
 )

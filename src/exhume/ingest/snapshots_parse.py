@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from exhume.errors import ParseError
 from exhume.ingest.docker_ps import DockerLooks
-from exhume.ingest.snapshots_sections import Section, named_value
+from exhume.ingest.snapshots_sections import Section, named_values
 from exhume.ingest.systemctl import LIST_PATH, SHOW_PATH, UnitLooks, parse_list, parse_show
 from exhume.model.event import Event
 from exhume.model.reading import Reading
@@ -80,7 +80,7 @@ class Looks(Struct):
         if section.kind == "count":
             return self._count(section, moment, block), ()
         if section.kind == "value":
-            return _value(text), ()
+            return _values(text), ()
         return _READ[section.kind](text), ()
 
     def _refuse_torn(self, section: Section) -> None:
@@ -165,9 +165,8 @@ def _has_only_cores(data: bytes) -> bool:
     )
 
 
-def _value(data: bytes) -> tuple[Reading, ...]:
-    found = named_value(data)
-    return () if found is None else (Reading.of_node(found[0].field, found[1]),)
+def _values(data: bytes) -> tuple[Reading, ...]:
+    return tuple(Reading.of_node(column.field, value) for column, value in named_values(data))
 
 
 def _cgroups(data: bytes) -> tuple[Reading, ...]:

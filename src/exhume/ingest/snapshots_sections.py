@@ -34,11 +34,21 @@ STARTS: tuple[tuple[str, bytes], ...] = (
         rb"|CONTAINER {2,}IMAGE {2,}[^\n]*\bSTATE {2,}NAME\b.*"
         rb"|\{\"Command\":[^\n]*\"Names\":[^\n]*\"Status\":[^\n]*\})$",
     ),
-    ("systemctl list-units", rb" *UNIT +LOAD +ACTIVE +SUB\b"),
-    ("systemctl show", rb"(?:Id=[\w:\\.@-]+\.service|NRestarts=\d+|Type=\w+|Restart=\w+)$"),
+    # with its header, or what `--no-legend` and grep leave
+    (
+        "systemctl list-units",
+        rb"(?: *UNIT +LOAD +ACTIVE +SUB\b"
+        rb"|[^\w\n]{0,6}[\w:\\.@-]+\.service +(?:loaded|masked|not-found|error|bad-setting)"
+        rb" +(?:active|inactive|failed|activating|deactivating|reloading) +[a-z])",
+    ),
+    (
+        "systemctl show",
+        rb"(?:Id=[\w:\\.@-]+\.service|(?:NRestarts|MainPID)=\d+|(?:Type|Restart|Result)=[\w-]+"
+        rb"|(?:Load|Active|Sub)State=[\w-]+)$",
+    ),
     ("uptime", rb"\d{1,10}\.\d\d \d{1,12}\.\d\d$"),
     # `live dirs: 240`, `Percpu:   26112 kB`, `num_cgroups=352`; only where the name means something
-    ("value", rb"[A-Za-z][\w /().-]{1,60}[:=][ \t]*\d{1,15}(?: ?[kKMG]i?B)?[ \t]*$"),
+    ("value", rb"(?:[A-Za-z][\w /().-]{1,60}?[:=][ \t]*\d{1,15}(?: ?[kKMG]i?B)?[ \t,;]*)+$"),
     ("count", rb" *\d{1,9} *$"),
 )
 _ANY = rb"|".join(b"(?P<k%d>%s)" % (i, start) for i, (_, start) in enumerate(STARTS))
@@ -54,10 +64,12 @@ _DECORATION = re.compile(
 )
 # `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
 _GREPPED = re.compile(rb"^(?P<path>(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE)
-_NAMED = re.compile(r"(.+?)[:=]\s*(\d+) ?([kKMG]i?B)?")
+_NAMED = re.compile(r"([A-Za-z][^:=]*?)[:=]\s*(\d+) ?([kKMG]i?B)?(?=[\s,;]|$)")
 _BLANK = re.compile(rb"\n[ \t]*\n")
 _WITH_BLANKS = frozenset({"systemctl show", "systemctl list-units"})
-_BY_LINE = frozenset({"softnet_stat", "systemctl show", "count", "docker ps"})
+_BY_LINE = frozenset(
+    {"softnet_stat", "systemctl show", "systemctl list-units", "count", "docker ps"}
+)
 """Each of their lines looks like the first."""
 _ONE_LINE = frozenset({"loadavg", "uptime", "value"})
 _SHORT = frozenset({"cgroups", "loadavg", "pressure", "uptime", "value", "count"})
@@ -103,7 +115,7 @@ def sections(block: bytes) -> Iterator[Section]:
         if found is None:  # only looked like one at the end of the text
             continue
         kind = _kind(found)
-        if kind == "value" and named_value(found[0]) is None:
+        if kind == "value" and not named_values(found[0]):
             continue
         if current is not None and _goes_on(current, kind, block, at):
             continue
@@ -148,14 +160,14 @@ def _cut(section: Section, text: bytes) -> Section:
     return replace(section, text=text.strip(b"\n") + b"\n")
 
 
-def named_value(line: bytes) -> tuple[Column, int] | None:
-    """What a line with a name and a number says; None where the name means nothing here."""
-    found = _NAMED.fullmatch(line.decode("utf-8", "replace").strip())
-    if found is None:
-        return None
-    name, value, unit = found.groups()
-    column = column_of(f"{name.strip()}_{unit}" if unit else name)
-    return None if column is None else (column, round(int(value) * column.factor))
+def named_values(line: bytes) -> list[tuple[Column, int]]:
+    """What a line of names and numbers says, as far as the names mean something here."""
+    found = []
+    for name, value, unit in _NAMED.findall(line.decode("utf-8", "replace")):
+        column = column_of(f"{name.strip()}_{unit}" if unit else name.strip())
+        if column is not None:
+            found.append((column, round(int(value) * column.factor)))
+    return found
 
 
 def _above(text: bytes) -> str:

@@ -25,6 +25,7 @@ _UNIT = re.compile(r"[\w:\\.@-]+\.service")
 _PROPERTY = re.compile(r"([A-Z]\w*)=(.*)")
 _LOAD = ("loaded", "not-found", "bad-setting", "error", "masked", "merged", "stub")
 _FAILED = "failed"
+_NONE = re.compile(rb"^0 (?:loaded )?units listed", re.MULTILINE)
 _BULLETS = "●○×↻*"
 # `ExecMainStartTimestamp=Sun 2026-11-15 20:15:32 UTC`; of other zones the name does not say enough.
 _WALL = re.compile(r"\w+ (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:UTC|GMT)")
@@ -49,14 +50,10 @@ class UnitLooks(Struct):
 def parse_list(text: bytes) -> tuple[Unit, ...]:
     """Services only; the rest are no processes."""
     found: dict[str, Unit] = {}
-    for index, line in enumerate(text.decode("utf-8", "replace").split("\n"), 1):
-        cells = line.replace("\x1b[0m", "").split()
+    for line in text.decode("utf-8", "replace").split("\n"):
+        cells = line.split()
         if cells and cells[0] in _BULLETS:
             del cells[0]
-        if index == 1:
-            if cells[:4] != ["UNIT", "LOAD", "ACTIVE", "SUB"]:
-                raise ParseError(LIST_PATH, 1, "a header `UNIT LOAD ACTIVE SUB DESCRIPTION`")
-            continue
         if len(cells) < 4:
             if found and not cells:
                 break  # what follows explains the columns
@@ -65,7 +62,7 @@ def parse_list(text: bytes) -> tuple[Unit, ...]:
         if _UNIT.fullmatch(name) and load in _LOAD:
             result = _FAILED if active == _FAILED else None
             found[name] = Unit(name, "", load, active, sub, result=result)
-    if not found:
+    if not found and _NONE.search(text) is None:
         raise ParseError(LIST_PATH, 2, "services")
     return tuple(found.values())
 
@@ -80,7 +77,11 @@ def parse_show(text: bytes, name: str, to_wall_us: Callable[[int], int] | None) 
         if values and _UNIT.fullmatch(one):
             found[one] = _shown(one, values, to_wall_us)
         elif values and not one:
-            raise ParseError(SHOW_PATH, f"unit {index + 1}", "its Id")
+            raise ParseError(
+                SHOW_PATH,
+                f"unit {index + 1}",
+                "its Id (`-p Id -p NRestarts`), or in the file's name",
+            )
     return tuple(found.values())
 
 
