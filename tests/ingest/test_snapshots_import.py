@@ -143,6 +143,17 @@ def test_a_copy_of_no_known_time_does_not_contradict_those_that_know_theirs(
     assert set(found.values.tolist()) == {352}
 
 
+@pytest.mark.parametrize("name", ["proc_stat.{}.txt", "stat-{}", "stat_{}000.gz"])
+def test_one_file_an_instant_may_be_named_by_the_second(tmp_path: Path, name: str) -> None:
+    marked = stat(range(595, 600)).split("### ")[1:]
+    for number, text in enumerate(marked):
+        body = text.split("\n", 1)[1]
+        made.write(tmp_path / "in" / name.format(EVENING + 595 + number), body)
+    report = do_import(tmp_path / "out", str(tmp_path / "in"), node="gpu-7")
+    assert [_start(one) for one in report.inputs] == list(range(EVENING + 595, EVENING + 600))
+    assert core_one(tmp_path / "out", 595, 599) == [100] * 4
+
+
 def test_a_clock_is_said_to_come_from_where_it_does(tmp_path: Path) -> None:
     tied = f"### {EVENING} uptime=5.5\n{CGROUPS}"
     made.write(tmp_path / "in/tied.log", tied)

@@ -29,6 +29,8 @@ DAY_NS = 86_400 * NS
 _NAME = re.compile(
     r"(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)[-_T.](\d\d)[-:.]?(\d\d)[-:.]?(\d\d)(Z?)(?![0-9])"
 )
+# stat-1794773717.txt, stat.1794773717630
+_NAME_EPOCH = re.compile(r"(?:^|[^0-9A-Za-z])(1\d{9})(\d{3})?(?![0-9A-Za-z])")
 # perf record --switch-output or --timestamp-filename: perf.data.2026111619024467
 _PERF_NAME = re.compile(r"\.(\d{14})(\d\d)(?:$|\.)")
 # perf record -F 97 -g -a -o /out/perf-gpu-node-54-20261115-201517-340s.data -- sleep 340
@@ -155,6 +157,8 @@ def _is_same_clock(known: Claim, claim: Claim | None) -> bool:
 
 def name_time_ns(name: str, zone: tzinfo = UTC) -> int | None:
     """When a recording was started, if the file's name says so."""
+    if (found := _NAME_EPOCH.search(name)) is not None:
+        return int(found[1]) * NS + int(found[2] or 0) * (NS // 1000)
     found = _NAME.search(name)
     if found is None:
         return None

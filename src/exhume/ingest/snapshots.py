@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -103,8 +104,10 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
     if not text.endswith(b"\n"):
         text += b"\n"
         reader.problems.append("it does not end with a line: its last number may be cut off")
-    at = name_time_ns(source.path.name)
-    claim = Claim(0, Trust.FILE_NAME, "by the time in its name, taken as UTC")
+    zone = context.clock.zone
+    at = name_time_ns(source.path.name, zone or UTC)
+    how = "by the time in its name, " + ("taken as UTC" if zone is None else "in the zone told")
+    claim = Claim(0, Trust.FILE_NAME, how)
     if at is None:
         at = source.path.stat().st_mtime_ns
         claim = Claim(0, Trust.FILE_TIME, "guessed: when the file was last written")
