@@ -64,21 +64,36 @@ def is_table(head: bytes) -> bool:
 
 def shape_of(head: bytes) -> Shape | None:
     """None where it has no times, or no column that means anything here."""
+    for delimiter, names, row, skip in _tables(head):
+        found = _shape(delimiter, names, row, skip)
+        if found is not None:
+            return found
+    return None
+
+
+def strange_columns(head: bytes) -> tuple[str, ...]:
+    """The names of a table that has times, but no column that means anything here."""
+    for delimiter, names, row, _ in _tables(head):
+        times = {i for i, cell in enumerate(row) if instant(cell.strip()) is not None}
+        times.update(_day_and_clock(row))
+        if times and delimiter != " " and instant(names[0].strip()) is None:
+            return tuple(name.strip() for i, name in enumerate(names) if i not in times)
+    return ()
+
+
+def _tables(head: bytes) -> Iterator[tuple[str, list[str], list[str], int]]:
+    """What it may be, by delimiter: names, the first row, and how many lines are above."""
     lines = head.decode("utf-8", "replace").splitlines()[:20]
     skip = 0
     while skip < len(lines) and (not lines[skip].strip() or lines[skip].startswith("# ")):
         skip += 1
     if len(lines) < skip + 2:
-        return None
+        return
     for delimiter in _DELIMITERS:
         names = _split(lines[skip], delimiter)
         rows = [row for line in lines[skip + 1 :] if (row := _split(line, delimiter))]
-        if not 2 <= len(names) <= _MAX_COLUMNS or len(rows[0] if rows else ()) != len(names):
-            continue
-        found = _shape(delimiter, names, rows[0], skip)
-        if found is not None:
-            return found
-    return None
+        if 2 <= len(names) <= _MAX_COLUMNS and len(rows[0] if rows else ()) == len(names):
+            yield delimiter, names, rows[0], skip
 
 
 def _shape(delimiter: str, names: Sequence[str], row: Sequence[str], skip: int) -> Shape | None:

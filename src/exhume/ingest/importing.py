@@ -19,6 +19,7 @@ from exhume.host import Host
 from exhume.ingest.clocks import ClockHints, name_host
 from exhume.ingest.inputs import Input, Missing, expand
 from exhume.ingest.manifest import Manifest
+from exhume.ingest.not_read import explained
 from exhume.ingest.piped import without_pipes
 from exhume.ingest.placing import Placing
 from exhume.ingest.pool import Failed, Pool
@@ -189,7 +190,7 @@ def _recognised(
                 yield _Known(one, source, found, _host(source, found))
                 continue
             problem = f"{path}, offset 0: expected {EXPECTED}"
-            if known := known_as(source.head()):
+            if known := known_as(source.head()) or explained(source.head()):
                 problem += f"; {known}"
             if not one.size_bytes:
                 problem = f"{path} is empty"

@@ -18,7 +18,8 @@ from exhume.ingest.mpstat_header import Header, days_of
 from exhume.ingest.mpstat_table import COLUMNS, MAX_CORE, Lines
 from exhume.ingest.piece import Hints
 
-_IS_JSON = re.compile(rb'\s*\{\s*"sysstat"\s*:')
+# sadf's has an object for each time.
+_IS_JSON = re.compile(rb'\s*\{\s*"sysstat"\s*:(?![\s\S]{0,2000}"timestamp"\s*:\s*\{)')
 _PART = re.compile(
     rb'"timestamp"\s*:\s*"(?P<time>[^"]{1,40})"|\{(?P<cpu>[^{}]*"cpu"\s*:[^{}]*"idle"\s*:[^{}]*)\}'
 )

@@ -152,6 +152,9 @@ class Placing:
         if others:
             listed = ", ".join(f"{count} of {name}" for name, count in others.items())
             notes.append(f"left out, as they measure something else: {listed}")
+        problems = tuple(problem for fact in facts for problem in fact.problems)
+        if not (spans or notes or problems):
+            notes.append("there is nothing in it that can be asked about")
         return InputReport(
             path=str(task.input.path),
             format=task.format,
@@ -162,7 +165,7 @@ class Placing:
             window=Window(min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None,
             clock="; ".join(dict.fromkeys(_hows(settled))),
             notes=tuple(notes),
-            problems=tuple(problem for fact in facts for problem in fact.problems),
+            problems=problems,
         )
 
     def root(self, node: str) -> Path:

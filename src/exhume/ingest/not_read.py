@@ -1,0 +1,68 @@
+"""Files that people have too, and that are not read: what they are, and what would do instead."""
+
+from __future__ import annotations
+
+import re
+
+from exhume.ingest.csv_table import strange_columns
+from exhume.ingest.mpstat_header import HEADER
+from exhume.ingest.snapshots_sections import sections, without_paths
+
+_SAR = "`sar -P ALL -f FILE` prints it as text that can be imported"
+_CORES = "`mpstat -P ALL 1` tells of single cores, `pidstat -u 1` of processes"
+_HEAD_BYTES = 1 << 14
+_MOST_LISTED = 6
+# How each begins, or what one of its first lines is.
+_OTHERS: tuple[tuple[bytes, str, str], ...] = (
+    (rb"\A\x96\xd5|\A\xd5\x96", "a binary file of sar", _SAR),
+    (rb'\A\s*\{\s*"sysstat"', "JSON of sadf", _SAR),
+    (rb"\A# hostname;interval;timestamp", "a table of sadf", _SAR),
+    (rb"\A<\?xml[^>]*>\s*<!DOCTYPE sysstat", "XML of sadf", _SAR),
+    (rb"^top - \d\d:\d\d:\d\d up ", "what `top` shows", _CORES),
+    (rb"^procs -+memory", "what `vmstat` shows", _CORES),
+    (rb"^avg-cpu: |^Device:? +(?:tps|r/s|rrqm/s)", "what `iostat` shows", _CORES),
+    (
+        rb"^ *(?:USER|UID|PID|F S) +(?:PID|TTY|PPID|UID)\b.* (?:COMMAND|CMD)$",
+        "what `ps` shows",
+        _CORES,
+    ),
+    (rb"^ +total +used +free\b", "what `free` shows", "a copy of /proc/meminfo can be imported"),
+    (
+        rb"^(?:NAMESPACE +)?NAME +READY +STATUS +RESTARTS +AGE",
+        "a list of pods",
+        "`crictl ps -a` or `docker ps -a` on the node, and its journal, tell of restarts there",
+    ),
+    (
+        rb"^UNIT FILE +STATE",
+        "a list of unit files",
+        "`systemctl list-units --all` or `systemctl show '*.service'` tell of what runs",
+    ),
+    (
+        rb"\A\d[\d.:T Z/+-]{8,40}(?:[,;\t][-\d.]*)+\r?\n",
+        "a table without names of its columns",
+        "put a line like `time,memory_cgroups,live_dirs` above it",
+    ),
+)
+_PATTERNS = tuple((re.compile(one, re.MULTILINE), what, todo) for one, what, todo in _OTHERS)
+
+
+def explained(head: bytes) -> str:
+    """`what it is: what to do`; empty where that is not known either."""
+    head = head[:_HEAD_BYTES]
+    for pattern, what, todo in _PATTERNS:
+        if pattern.search(head):
+            return f"it is {what}, which is not read: {todo}"
+    if columns := strange_columns(head):
+        return (
+            f"it is a table with times, of whose columns none means anything here "
+            f"({', '.join(columns[:_MOST_LISTED])}): names like memory_cgroups, live_dirs, zombies "
+            "or percpu_kB do, and those of `exhume series`"
+        )
+    if HEADER.search(head):
+        return f"it is a table of sysstat without times of cores or processes: {_CORES}"
+    if any(one.kind not in ("count", "value") for one in sections(without_paths(head))):
+        return (
+            "it has copies of /proc files or listings, and no line that says when they were "
+            'made: put one like `### 1794773717` (`echo "### $(date +%s)"`) above each'
+        )
+    return ""

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.ingest.not_read import explained
+from tests.ingest import made
+from tests.ingest.made import by_name, do_import
+from tests.ingest.sysstat import HEADER
+from tests.ingest.test_snapshots import STAT
+
+SADF = (
+    '{"sysstat": {"hosts": [{"nodename": "gpu-7", "statistics": [{"timestamp": {"utc": 1}}]}]}}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("top - 20:15:17 up 9 min,  0 user,  load average: 5.23, 3.09, 1.35\n", "`top`"),
+        ("procs -----------memory---------- ---swap--\n r  b   swpd\n", "`vmstat`"),
+        (HEADER.format("11/15/26") + "\navg-cpu:  %user   %nice\n", "`iostat`"),
+        ("USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n", "`ps`"),
+        ("               total        used        free      shared\n", "/proc/meminfo"),
+        (SADF, "sar -P ALL"),
+        (
+            "# hostname;interval;timestamp;CPU;%user\ngpu-7;1;2026-11-15 20:15:17 UTC;-1;8\n",
+            "sar -P",
+        ),
+        (
+            HEADER.format("11/15/26") + "\n20:15:17     CPU       HI/s    TIMER/s\n",
+            "mpstat -P ALL 1",
+        ),
+        (
+            "NAME      READY   STATUS    RESTARTS   AGE\na-0       1/1     Running   0     3d\n",
+            "pods",
+        ),
+        ("1794773717,352,240\n1794773727,352,240\n", "names of its columns"),
+        ("time,cpu0,cpu1\n1794773717,10.5,100\n1794773718,12,100\n", "(cpu0, cpu1)"),
+        (f"20:15:17\n{STAT.format(a=1, b=2)}20:15:18\n{STAT.format(a=2, b=3)}", "date +%s"),
+    ],
+)
+def test_what_is_not_read_is_named_and_what_would_do_is_said(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    path = made.write(tmp_path / "x.txt", text)
+    report = by_name(do_import(tmp_path / "out", path))["x.txt"]
+    assert report.state == "failed"
+    assert expected in report.problems[0]
+    assert report.problems[0].startswith(f"{path}, offset 0: ")
+
+
+@given(st.binary(max_size=300))
+def test_of_most_files_nothing_is_known(head: bytes) -> None:
+    assert isinstance(explained(head), str)
+    assert explained(b"Dear all,\n" + head.replace(b"\n", b" ")) == ""
+
+
+def test_what_is_read_and_holds_nothing_says_so(tmp_path: Path) -> None:
+    heading = "20:15:17      UID       PID    %usr %system  %guest    %CPU   CPU  Command\n"
+    path = made.write(tmp_path / "x.txt", HEADER.format("11/15/26") + "\n" + heading)
+    report = by_name(do_import(tmp_path / "out", path))["x.txt"]
+    assert (report.format, report.state) == ("pidstat", "imported")
+    assert report.notes == ("there is nothing in it that can be asked about",)
