@@ -14,10 +14,10 @@ to its end. docs/import.md says what to collect.
 All files end up on one time axis. perf's times count from about boot; their wall time comes from
 clocks that were recorded (`perf record -k`), from marks of wall time and uptime in copies of /proc
 files, from the time in a file's name (perf-HOST-20250102-03-04-05-120s.data, or as perf record
---switch-output names them), or from --offset, and the summary says which. mpstat's times are local
-and taken as UTC, unless --zone tells, or the other files only fit another zone. Where copies of
-/proc/stat and mpstat tell of the same second, the copies count. Samples of the idle loop itself are
-not kept, as in any recording.
+--switch-output names them), or from --offset, and the summary says which. Times without a zone, as
+mpstat's, are local and taken as UTC, unless --zone tells, or the other files only fit another zone.
+Where copies of /proc/stat and mpstat tell of the same second, the copies count. Samples of the idle
+loop itself are not kept, as in any recording.
 
 Of a log with lines of many machines those of the node that the other files are of are taken, or of
 the one that --name says, else of the first; how many were left out is told.

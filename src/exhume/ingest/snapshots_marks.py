@@ -1,6 +1,6 @@
 """Lines that say when what is below them was copied, in the form that a file has.
 
-    ### 1794773717.630 2026-11-15T20:15:17.629Z uptime=5.579     what docs/import asks for
+    ### 1794773717.630 2026-11-15T20:15:17.629Z uptime=5.579     what the help asks for
     Sun Nov 15 20:15:17 UTC 2026                                 `date; cat /proc/stat`
     === 2026-11-15T20:15:17+00:00 ===                            and as others decorate it
     TIMESTAMP: 1794773717
