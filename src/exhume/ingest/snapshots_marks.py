@@ -19,6 +19,8 @@ from msgspec import Struct
 from exhume.ingest.snapshots_time import NS, Instant, instant
 
 _HEAD_BYTES = 4096
+_MOST = 10
+"""All lines but one in so many."""
 _FURTHEST_NS = 30 * 86_400 * NS
 """A number this far from the first mark's is none."""
 _UPTIME = re.compile(rb"\buptime[=: ] ?(\d{1,9})(?:\.(\d{1,9}))?")
@@ -82,6 +84,8 @@ class MarkForm(Struct, frozen=True):
     pattern: re.Pattern[bytes]
     near_ns: int | None = None
     """The first mark's time, where others must be near it."""
+    is_inline: bool = False
+    """What is told stands on its line: then nearly all lines must be such, as in no log."""
 
     def marks(self, text: bytes) -> Iterator[Mark]:
         for found in self.pattern.finditer(text):
@@ -104,14 +108,14 @@ def form_of(head: bytes, is_sound: Callable[[bytes, Mark], bool]) -> MarkForm | 
 
 def _forms_in(head: bytes) -> Iterator[MarkForm]:
     found = []
-    for time, before, after in _PLACES:
+    for time, before, after, is_inline in _PLACES:
         pattern = re.compile(rb"^(?P<before>%b)(?P<at>%b)%b" % (before, time, after), re.MULTILINE)
         for first in pattern.finditer(head):
             if (at := instant(first["at"].decode("utf-8", "replace"))) is not None:
                 # All begin alike, but for a number that counts them.
                 same = re.sub(rb"\d+", rb"\\d+", re.escape(first["before"]))
                 own = re.compile(rb"^%b(?P<at>%b)%b" % (same, time, after), re.MULTILINE)
-                found.append((first.start(), MarkForm(own, at.ns)))
+                found.append((first.start(), MarkForm(own, at.ns, is_inline)))
                 break
     # The first line that is one: above the copies, not among them.
     yield from (form for _, form in sorted(found, key=lambda one: one[0]))
@@ -122,7 +126,11 @@ def _holds(form: MarkForm, head: bytes, is_sound: Callable[[bytes, Mark], bool])
     if not marks:
         return False
     ends = [*(mark.start for mark in marks[1:]), len(head)]
-    return any(is_sound(head[mark.end : end], mark) for mark, end in zip(marks, ends, strict=True))
+    sound = [is_sound(head[mark.end : end], mark) for mark, end in zip(marks, ends, strict=True)]
+    if form.is_inline:
+        lines = sum(1 for line in head.split(b"\n") if line.strip())
+        return _MOST * sum(sound) >= (_MOST - 1) * lines
+    return any(sound)
 
 
 def _uptime_ns(line: bytes) -> int | None:
@@ -132,14 +140,14 @@ def _uptime_ns(line: bytes) -> int | None:
     return int(found[1]) * NS + int((found[2] or b"0").ljust(9, b"0"))
 
 
-# Which times, what may stand before them, and what behind them.
+# Which times, what may stand before them, what behind them, and whether that is what is told.
 _PLACES = tuple(
-    (time, before, after)
+    (time, before, after, is_inline)
     for time in _TIMES
-    for before, after in (
-        (_BEFORE, _AFTER + rb"\n"),
-        (_SET_APART, rb"(?![\w:.])[^\n]{0,300}\n"),
-        (_WATCHED, rb"[ \t]*\n"),
-        (rb"\[?", rb"[\]:,;|]?[ \t]+(?=(?:%b)[ \t]*$)" % _ONE_LINE),
+    for before, after, is_inline in (
+        (_BEFORE, _AFTER + rb"\n", False),
+        (_SET_APART, rb"(?![\w:.])[^\n]{0,300}\n", False),
+        (_WATCHED, rb"[ \t]*\n", False),
+        (rb"\[?", rb"[\]:,;|]?[ \t]+(?=(?:%b)[ \t]*$)" % _ONE_LINE, True),
     )
 )
