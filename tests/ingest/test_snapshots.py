@@ -488,6 +488,8 @@ def test_times_and_counts_are_told_apart_by_the_name_of_the_file(tmp_path: Path)
 def test_a_log_in_which_some_lines_have_a_number_stays_a_log(tmp_path: Path) -> None:
     lines = ("INFO started", "live: 3", "ERROR health check timed out after 3.0s", "running=4")
     text = "".join(f"2026-11-15 20:15:1{i} {line}\n" for i, line in enumerate(lines))
-    found = recognise(Source.of(Path(made.write(tmp_path / "app.log", text))))
-    assert found is not None
-    assert found.name == "job log"
+    banner = f"=== 2026-11-15 20:15:20 ===\n{LOADAVG}"
+    for more in ("", banner):
+        found = recognise(Source.of(Path(made.write(tmp_path / "app.log", text + more))))
+        assert found is not None
+        assert found.name == "job log"

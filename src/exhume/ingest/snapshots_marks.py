@@ -54,6 +54,9 @@ _SET_APART = (
 )
 _WATCHED = rb"Every \d{1,6}[.,]\ds: [^\n]{0,300}?[ \t:]"
 """The first line of what `watch` shows."""
+_STAMPED = re.compile(
+    rb"^\[?(?:\d{4}-\d\d-\d\d[T ]\d\d:|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:|1\d{9}[. ])", re.MULTILINE
+)
 # What may stand on the line of its time, `echo "$(date +%s) $(cat /proc/loadavg)"`: as in
 # `snapshots_sections`.
 _ONE_LINE = (
@@ -130,7 +133,14 @@ def _holds(form: MarkForm, head: bytes, is_sound: Callable[[bytes, Mark], bool])
     if form.is_inline:
         lines = sum(1 for line in head.split(b"\n") if line.strip())
         return _MOST * sum(sound) >= (_MOST - 1) * lines
-    return any(sound)
+    is_log = form.pattern is not ASKED_FOR and _is_log(head, {mark.start for mark in marks})
+    return any(sound) and not is_log
+
+
+def _is_log(head: bytes, marks: set[int]) -> bool:
+    """Most lines of a log have a time of their own; a listing among them makes it no copy."""
+    stamped = sum(1 for found in _STAMPED.finditer(head) if found.start() not in marks)
+    return 2 * stamped > head.count(b"\n")
 
 
 def _uptime_ns(line: bytes) -> int | None:
