@@ -493,3 +493,21 @@ def test_a_log_in_which_some_lines_have_a_number_stays_a_log(tmp_path: Path) -> 
         found = recognise(Source.of(Path(made.write(tmp_path / "app.log", text + more))))
         assert found is not None
         assert found.name == "job log"
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "==> /proc/cgroups <==\n", "$ cat /proc/cgroups\n", "root@gpu-7:~# cat /proc/cgroups\n",
+        "\n### cgroups\n\n",
+    ],
+)  # fmt: skip
+def test_a_copy_may_have_a_heading_or_the_command_that_made_it(tmp_path: Path, above: str) -> None:
+    path = Path(
+        made.write(tmp_path / "x.txt", above + CGROUPS + "\n==> /proc/stat <==\n" + KINDS["stat"])
+    )
+    found = recognise(Source.of(path))
+    assert found is not None
+    assert found.name == "/proc copy"
+    pieces = list(snapshots.read_bare(Source.of(path), made.context(tmp_path)))
+    assert values(pieces, "memcg.tracked") == {"": [352]}

@@ -57,11 +57,12 @@ _FIRST = re.compile(rb"(?:%s)" % _ANY, re.MULTILINE)
 _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTILINE)
 # `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`,
 # `$ docker ps -a`, `root@gpu-7:~# docker ps -a`, `[root@gpu-7 ~]# docker ps -a`
-_DECORATION = re.compile(
-    rb"^(?:==> .* <==|[-=*#$]{1,4} .*|[-=*#]{3,}.*|/[\w./-]+:"
-    rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$] .*)[ \t]*$",
-    re.MULTILINE,
+_DECORATED = (
+    rb"(?:==> .* <==|[-=*#$]{1,4} .*|[-=*#]{3,}.*|/[\w./-]+:"
+    rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$] .*)[ \t]*"
 )
+_DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
+_HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
 # `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
 _GREPPED = re.compile(rb"^(?P<path>(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE)
 _NAMED = re.compile(r"([A-Za-z][^:=]*?)[:=]\s*(\d+) ?([kKMG]i?B)?(?=[\s,;]|$)")
@@ -86,8 +87,12 @@ class Section(Struct, frozen=True):
 
 
 def first_kind(text: bytes) -> str:
-    """What a text begins with; empty where it is nothing known."""
-    found = _FIRST.match(without_paths(text))
+    """What a text begins with, below headings and prompts; empty where it is nothing known."""
+    text = without_paths(text)
+    at = 0
+    while (line := _HEADING.match(text, at)) is not None:
+        at = line.end()
+    found = _FIRST.match(text, at)
     return "" if found is None else _kind(found)
 
 
