@@ -268,6 +268,13 @@ def test_cgroups_and_directories_below_one_mark(tmp_path: Path) -> None:
     assert values(pieces, "memcg.live") == {"": [240, 241]}
 
 
+def test_what_a_command_counted_is_not_taken_for_something_else(tmp_path: Path) -> None:
+    below = f"{CGROUPS}# docker ps -a | wc -l\n75\n"
+    pieces = read(tmp_path, mark(0) + below, "cgroups.log")
+    assert values(pieces, "memcg.live") == {}
+    assert values(pieces, "memcg.tracked") == {"": [352]}
+
+
 def test_line_ends_of_another_system_do_no_harm(tmp_path: Path) -> None:
     pieces = read(tmp_path, (mark(0) + MEMINFO).replace("\n", "\r\n"))
     assert values(pieces, "memory.free_bytes") == {"": [4734060 * 1024]}

@@ -35,6 +35,8 @@ _COUNTED = (
     (re.compile(r"(?<![a-z])proc[/_.-]cgroups|num_cgroups|tracked"), "memcg.tracked"),
     (re.compile(r"live|dir|cgroup|memcg|find "), "memcg.live"),
 )
+_COMMAND = re.compile(r"\bwc\b|\|")
+"""Of a heading that says what was counted: `docker ps -a | wc -l`."""
 _UNIT = re.compile(r"[\w:\\.@-]+\.service")
 _ORDERED = {3: ("cpu", "io", "memory"), 4: ("cpu", "io", "irq", "memory")}
 """`cat /proc/pressure/*` gives them by name."""
@@ -117,10 +119,10 @@ class Looks(Struct):
     ) -> tuple[Reading, ...]:
         lines = section.text.split()
         field_id = counted(section.hint)
-        if not field_id and any(one.kind == "cgroups" for one in block):
-            # How many the kernel knows is told, so this is how many there are to be seen.
-            field_id = "memcg.live"
-        field_id = field_id or counted(moment.hint)
+        if not field_id and not _COMMAND.search(section.hint):
+            # Where it is told how many the kernel knows, this is how many there are to be seen.
+            is_beside = any(one.kind == "cgroups" for one in block)
+            field_id = "memcg.live" if is_beside else counted(moment.hint)
         if not field_id or len(lines) != 1:
             self.passed_over["count"] = self.passed_over.get("count", 0) + 1
             return ()
