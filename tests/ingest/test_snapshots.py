@@ -20,6 +20,7 @@ from exhume.ingest.snapshots_time import instant, instant_ns
 from exhume.ingest.streams import Source
 from exhume.model.series import MISSING, Block
 from tests.ingest import made
+from tests.ingest.sysstat import IDLE, mpstat
 
 NS = 1_000_000_000
 START = 1794773717
@@ -273,6 +274,13 @@ def test_what_a_command_counted_is_not_taken_for_something_else(tmp_path: Path) 
     pieces = read(tmp_path, mark(0) + below, "cgroups.log")
     assert values(pieces, "memcg.live") == {}
     assert values(pieces, "memcg.tracked") == {"": [352]}
+
+
+def test_tables_of_mpstat_among_copies_are_said_to_be_passed_over(tmp_path: Path) -> None:
+    text = "".join(mark(i) + LOADAVG + mpstat([{0: IDLE}]) for i in range(2))
+    pieces = read(tmp_path, text)
+    assert values(pieces, "system.running") == {"": [4, 4]}
+    assert any("mpstat" in note for note in pieces[-1].facts.notes)
 
 
 def test_line_ends_of_another_system_do_no_harm(tmp_path: Path) -> None:

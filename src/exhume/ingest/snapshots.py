@@ -21,6 +21,7 @@ from exhume.ingest.blocks import BlockTable
 from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.context import Context
 from exhume.ingest.local_times import LocalTimes
+from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece, Trust
 from exhume.ingest.snapshots_edge import edge_of
 from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
@@ -130,6 +131,7 @@ class _Reader:
         self._cores: set[str] = set()
         self._torn = 0
         self._unknown = 0
+        self._tables = 0
         self._ties = UptimeTies()
         self._last_ns: int | None = None
 
@@ -156,6 +158,7 @@ class _Reader:
 
     def look(self, block: _Block, moment: Moment) -> None:
         found = list(sections(without_paths(block.text)))
+        self._tables += HEADER.search(block.text) is not None
         if not found and block.text.strip():
             self._unknown += 1
         for number, section in enumerate(found):
@@ -208,6 +211,11 @@ class _Reader:
             notes.append("which pressure is which was told by their order")
         for kind, count in self._looks.passed_over.items():
             notes.append(f"{count} of {kind} passed over: neither mark nor name say of what")
+        if self._tables:
+            notes.append(
+                f"{self._tables} blocks have tables of mpstat, pidstat or the like, which are not "
+                "read among copies: import them as a file of their own"
+            )
         if self._unknown:
             notes.append(f"{self._unknown} blocks are nothing known, and were passed over")
         problems = self.problems
