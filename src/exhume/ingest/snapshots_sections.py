@@ -32,7 +32,7 @@ STARTS: tuple[tuple[str, bytes], ...] = (
         "docker ps",
         rb"(?:(?=[^\n]*  STATUS\b)(?:CONTAINER ID|NAMES|IMAGE) {2,}[^\n]*\b(?:NAMES|STATUS)\b.*"
         rb"|CONTAINER {2,}IMAGE {2,}[^\n]*\bSTATE {2,}NAME\b.*"
-        rb"|\{\"Command\":[^\n]*\"Names\":[^\n]*\"Status\":[^\n]*\})$",
+        rb"|\{\"Command\":(?=[^\n]*\"Names\":)(?=[^\n]*\"Status\":)[^\n]*\})$",
     ),
     # with its header, or what `--no-legend` and grep leave
     (
