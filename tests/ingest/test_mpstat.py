@@ -452,3 +452,11 @@ def test_a_day_that_is_not_told_is_taken_from_the_name_and_said(tmp_path: Path) 
     pieces = list(mpstat.read(Source.of(path), made.context(tmp_path)))
     assert (shares(pieces).start_ns // NS).tolist() == [EVENING]
     assert "2026-11-15" in pieces[-1].facts.notes[0]
+
+
+def test_a_table_of_sar_says_that_its_system_time_holds_interrupts(tmp_path: Path) -> None:
+    names = ("%usr", "%nice", "%sys", "%iowait", "%steal", "%idle")
+    text = text_of([{0: SYSTEM}], names=names).replace("%usr", "%user").replace(" %sys", "%system")
+    pieces = read(tmp_path, text.replace("   %user", "  %user").replace("  %system", "%system"))
+    assert any("softirqs" in note for note in pieces[-1].facts.notes)
+    assert not any("softirqs" in n for n in read(tmp_path, text_of([{0: BUSY}]))[-1].facts.notes)

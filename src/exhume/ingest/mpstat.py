@@ -19,7 +19,7 @@ from exhume.ingest.mpstat_clock import DayClock
 from exhume.ingest.mpstat_columns import layout_of
 from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, epoch_s, local_claim
 from exhume.ingest.mpstat_json import JsonScanner
-from exhume.ingest.mpstat_table import Counters, Lines
+from exhume.ingest.mpstat_table import COLUMNS, Counters, Lines
 from exhume.ingest.mpstat_text import TextScanner
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
 from exhume.ingest.streams import Inflated, Source
@@ -27,6 +27,10 @@ from exhume.model.series import Block
 
 _ALL_ONLY = (
     "it has only the mean over all cores: record it with `mpstat -P ALL 1` to see single ones"
+)
+_NO_SOFTIRQ = (
+    "its time in interrupts and softirqs is part of %system, as sar has it: `sar -u ALL -P ALL` or "
+    "`mpstat -P ALL` tell them apart"
 )
 
 
@@ -119,6 +123,8 @@ def _facts(
         notes.append("it has averages since boot, and no interval to tell of")
     if isinstance(scanner, JsonScanner) and scanner.is_alone:
         notes.append("how long its only interval was is not told: taken as a second")
+    if counters.cores and not counters.known[COLUMNS.index("%soft")]:
+        notes.append(_NO_SOFTIRQ)
     if counters.gaps:
         notes.append(f"it stopped and went on {counters.gaps} times; nothing is known in between")
     if clock.set_back:
