@@ -136,6 +136,7 @@ def test_the_loop_shows_in_units(tmp_path: Path, capsys: pytest.CaptureFixture[s
     [
         "CONTAINER ID   NAMES       STATUS\n3f1d2c4b5a69   ecs-agent   Up 3 seconds\n",
         "NAMES       STATUS         IMAGE\necs-agent   Up 3 seconds   agent:1\n",
+        "NAMES       STATUS         STATE\necs-agent   Up 3 seconds   running\n",
         '{"Command":"x","CreatedAt":"2026-11-15 20:15:05 +0000 UTC","ID":"3f1d2c4b5a69",'
         '"Image":"agent:1","Names":"ecs-agent","RunningFor":"12 seconds ago",'
         '"Status":"Up 3 seconds"}\n',

@@ -110,8 +110,9 @@ def parse(text: bytes, wall_ns: int) -> tuple[Row, ...]:
     if lines[0].startswith("{"):
         return tuple(_of_json(line, index, wall_ns) for index, line in enumerate(lines, 1) if line)
     header, *lines = lines
-    places = [(m.start(), _ALIASES.get(m[0], m[0])) for m in _HEADING.finditer(header)]
-    names = [name for _, name in places]
+    places = [(found.start(), found[0]) for found in _HEADING.finditer(header)]
+    own = {name for _, name in places}
+    names = [name if (to := _ALIASES.get(name, name)) in own else to for _, name in places]
     if not {"STATUS", "NAMES"} <= set(names):
         raise ParseError(PATH, 1, "a header `CONTAINER ID   IMAGE …   STATUS …   NAMES`")
     edges = [at for at, _ in places]
