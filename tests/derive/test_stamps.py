@@ -43,7 +43,24 @@ def find(line: str, written_s: int = AT + 3600) -> tuple[float, bool, bool, str]
         ("2026/11/15 20:20:10.654321 main.go:3: x", AT + 0.654321, False, True),
         ('10.0.0.1 - - [15/Nov/2026:20:20:10 +0000] "GET / HTTP/1.1" 504', AT, True, True),
         ("[Sun Nov 15 20:20:10.123456 2026] [core:error] [pid 1] x", AT + 0.123456, False, True),
-        ("Sun Nov 15 20:20:10 UTC 2026 x", AT, False, True),
+        ("Sun Nov 15 20:20:10 UTC 2026 x", AT, True, True),
+        ("Sun Nov 15 12:20:10 PST 2026 x", AT, True, True),
+        ("Sun Nov 15 20:20:10 CST 2026 x", AT, False, True),
+        ("2026-11-15 21:20:10 CET node-1 kernel: x", AT, True, True),
+        ("2026-11-16 04:20:10 +08 node-1 kernel: x", AT, True, True),
+        ("2026-11-15 20:20:10 IST node-1 kernel: x", AT, False, True),
+        ("2026 Nov 15 20:20:10 node-1 kernel: x", AT, False, True),
+        ("Nov 15 2026 20:20:10.5 node-1 kernel: x", AT + 0.5, False, True),
+        ("Nov 15, 2026 8:20:10 PM com.example.Main run", AT, False, True),
+        ("812:M 15 Nov 2026 20:20:10.123 * x", AT + 0.123, False, True),
+        ("15-Nov-2026 20:20:10.123 SEVERE [main] x", AT + 0.123, False, True),
+        ("11/15/2026 20:20:10 - INFO - x", AT, False, True),
+        ("11/15/2026, 8:20:10 PM x", AT, False, True),
+        ("15/11/2026 20:20:10 x", AT, False, True),
+        ("26/11/15 20:20:10 WARN x", AT, False, True),
+        ("[So Nov 15 20:20:10 2026] x", AT, False, True),
+        ("[dim. nov. 15 20:20:10 2026] x", AT, False, True),
+        ("11月 15 20:20:10 host app[1]: x", AT, False, False),
         ("E1115 20:20:10.123456   12345 kubelet.go:123] x", AT + 0.123456, False, False),
         ("E20261115 20:20:10.123456 12345 a.cc:1] x", AT + 0.123456, False, True),
         ("[rank0]:[E1115 20:20:10.426415540 P.cpp:629] x", AT + 0.42641554, False, False),
@@ -74,6 +91,9 @@ def test_stamps_of_all_kinds_of_programs_are_read(
         "2026-11-15 24:20:10 x",
         "12026-11-15 20:20:10 x",
         "Nov 32 20:20:10 host x",
+        "took 15 20:20:10 x",
+        "13月 15 20:20:10 x",
+        "13/13/2026 20:20:10 x",
         "step 1794774010 of many",
         "E9915 20:20:10.123456 x",
         "x" * 120 + "2026-11-15 20:20:10 x",
@@ -135,3 +155,15 @@ def test_a_number_tells_by_its_size_what_it_counts(factor: float) -> None:
     assert number_ns(AT * factor) == pytest.approx(AT * NS, rel=1e-12)
     with pytest.raises(ValueError, match="no time"):
         number_ns(12.5)
+
+
+def test_months_are_known_in_the_languages_that_people_use() -> None:
+    for text in ("Dez  1", "Mär  1", "Okt  1", "févr. 1", "août  1", "ene  1", "дек  1", "12月  1"):
+        assert find(f"{text} 20:20:10 host app[1]: x") is not None, text
+
+
+def test_the_name_of_a_level_is_no_zone() -> None:
+    found = find("2026-11-15 20:20:10 WARN x")
+    assert found is not None
+    assert found[1] is False
+    assert found[3] == " WARN x"

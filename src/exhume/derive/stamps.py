@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from exhume.derive.stamp_words import MONTH, ZONE, month, zone_minutes
+
 NS = 1_000_000_000
 _DAY_S = 86_400
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTH = {name: number for number, name in enumerate(_MONTHS, 1)}
-_NAMED = "|".join(_MONTHS)
-_DATE = rf"\b({_NAMED}) {{1,2}}(\d{{1,2}})"
+_DATE = rf"\b({MONTH}) {{1,2}}(\d{{1,2}})"
 _CLOCK = r"(\d\d):(\d\d):(\d\d)"
+_CLOCK_12 = r"(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?([AaPp][Mm])\b)?(?!\d)"
 _HALF_YEAR_DAYS = 183
 _SEARCHED = 100
 """Characters of a line in which a stamp is looked for."""
@@ -72,42 +72,77 @@ class Style(Struct, frozen=True):
     read: Callable[[re.Match[str], Years], int | None]
     has_year: bool = True
     only_at_start: bool = False
+    zone: int = 0
+    """Which group has the zone; 0 where none has."""
+    is_utc: bool = False
 
 
 def _iso(found: re.Match[str], _: Years) -> int | None:
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
-    at = _wall_ns(int(year), int(month), int(day), hour, minute, second, fraction)
+    year, number, day, hour, minute, second, fraction, zone = found.groups()
+    at = _wall_ns(int(year), int(number), int(day), hour, minute, second, fraction)
     return None if at is None else at - zone_ns(zone)
 
 
 def _slashes(found: re.Match[str], _: Years) -> int | None:
-    year, month, day, hour, minute, second, fraction = found.groups()
-    return _wall_ns(int(year), int(month), int(day), hour, minute, second, fraction)
+    year, number, day, hour, minute, second, fraction = found.groups()
+    return _wall_ns(int(year), int(number), int(day), hour, minute, second, fraction)
 
 
 def _access(found: re.Match[str], _: Years) -> int | None:
-    day, month, year, hour, minute, second, zone = found.groups()
-    at = _wall_ns(int(year), _MONTH[month], int(day), hour, minute, second, None)
+    day, name, year, hour, minute, second, zone = found.groups()
+    at = _named_ns(int(year), name, day, hour, minute, second, None)
     return None if at is None else at - zone_ns(zone)
 
 
 def _ctime(found: re.Match[str], _: Years) -> int | None:
-    month, day, hour, minute, second, fraction, year = found.groups()
-    return _wall_ns(int(year), _MONTH[month], int(day), hour, minute, second, fraction)
+    name, day, hour, minute, second, fraction, zone, year = found.groups()
+    at = _named_ns(int(year), name, day, hour, minute, second, fraction)
+    return None if at is None else at - zone_ns(zone)
 
 
 def _syslog(found: re.Match[str], years: Years) -> int | None:
-    month, day, hour, minute, second, fraction = found.groups()
-    year = years.of(_MONTH[month], int(day))
-    return _wall_ns(year, _MONTH[month], int(day), hour, minute, second, fraction)
+    name, day, hour, minute, second, fraction = found.groups()
+    number = month(name)
+    if number is None or _day_s(2028, number, int(day)) is None:
+        return None
+    year = years.of(number, int(day))
+    return _wall_ns(year, number, int(day), hour, minute, second, fraction)
 
 
 def _klog(found: re.Match[str], years: Years) -> int | None:
-    told, month, day, hour, minute, second, fraction = found.groups()
-    if not (1 <= int(month) <= 12 and 1 <= int(day) <= 31):
+    told, number, day, hour, minute, second, fraction = found.groups()
+    if not (1 <= int(number) <= 12 and 1 <= int(day) <= 31):
         return None
-    year = int(told) if told else years.of(int(month), int(day))
-    return _wall_ns(year, int(month), int(day), hour, minute, second, fraction)
+    year = int(told) if told else years.of(int(number), int(day))
+    return _wall_ns(year, int(number), int(day), hour, minute, second, fraction)
+
+
+def _year_first(found: re.Match[str], _: Years) -> int | None:
+    year, name, day, hour, minute, second, fraction = found.groups()
+    return _named_ns(int(year), name, day, hour, minute, second, fraction)
+
+
+def _year_in_the_middle(found: re.Match[str], _: Years) -> int | None:
+    name, day, year, hour, minute, second, fraction, half = found.groups()
+    return _named_ns(int(year), name, day, _hour(hour, half), minute, second, fraction)
+
+
+def _day_first(found: re.Match[str], _: Years) -> int | None:
+    day, name, year, hour, minute, second, fraction = found.groups()
+    return _named_ns(int(year), name, day, hour, minute, second, fraction)
+
+
+def _american(found: re.Match[str], _: Years) -> int | None:
+    first, second_number, year, hour, minute, second, fraction, half = found.groups()
+    number, day = int(first), int(second_number)
+    if number > 12:  # nobody else puts the day first where it can be mistaken
+        number, day = day, number
+    return _wall_ns(int(year), number, day, _hour(hour, half), minute, second, fraction)
+
+
+def _short_year(found: re.Match[str], _: Years) -> int | None:
+    year, number, day, hour, minute, second = found.groups()
+    return _wall_ns(2000 + int(year), int(number), int(day), hour, minute, second, None)
 
 
 def _epoch(found: re.Match[str], _: Years) -> int | None:
@@ -115,22 +150,39 @@ def _epoch(found: re.Match[str], _: Years) -> int | None:
     return int(millis) * 1_000_000 if millis else int(seconds) * NS + fraction_ns(fraction)
 
 
-_ZONE = r"(?: ?(Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))?"
 ISO = Style(
-    # 2026-11-15T20:20:10.123456Z, 2026-11-15 20:20:10,123, 2026-11-15 20:20:10.123 +0000 UTC
-    re.compile(rf"(?<!\d)(\d{{4}})-(\d\d)-(\d\d)[T ]{_CLOCK}(?:[.,](\d{{1,12}}))?(?!\d){_ZONE}"),
+    # 2026-11-15T20:20:10.123456Z, 2026-11-15 20:20:10,123, 2026-11-15 20:20:10.123 +0000 UTC,
+    # 2026-11-15 21:20:10 CET
+    re.compile(
+        rf"(?<!\d)(\d{{4}})-(\d\d)-(\d\d)[T ]{_CLOCK}(?:[.,](\d{{1,12}}))?(?!\d)"
+        rf"(?: ?({ZONE})(?![\w:]))?"
+    ),
     _iso,
+    zone=8,
 )
 SYSLOG = Style(
     # Nov 15 20:20:10, Nov  5 20:20:10.123456; with the year behind it is another one
-    re.compile(rf"{_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?!\d)(?! (?:[A-Z]{{3,5}} )?\d{{4}}\b)"),
+    re.compile(
+        rf"{_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?!\d)(?! (?:(?:{ZONE}|[A-Z]{{3,5}}) )?\d{{4}}\b)"
+    ),
     _syslog,
     has_year=False,
 )
 CTIME = Style(
     # Sun Nov 15 20:20:10 2026, Sun Nov 15 20:20:10.123456 2026, Sun Nov 15 20:20:10 UTC 2026
-    re.compile(rf"{_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?: [A-Z]{{3,5}})? (\d{{4}})\b"),
+    re.compile(
+        rf"{_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?: ({ZONE}|[A-Z]{{3,5}}))? (\d{{4}})\b"
+    ),
     _ctime,
+    zone=7,
+)
+WITH_YEAR = (
+    # 2026 Nov 15 20:20:10 of syslog daemons that were told to write the year
+    Style(
+        re.compile(rf"(?<!\d)(\d{{4}}) {_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?!\d)"), _year_first
+    ),
+    # Nov 15 2026 20:20:10, and of Java: Nov 15, 2026 8:20:10 PM
+    Style(re.compile(rf"{_DATE},? (\d{{4}}),? {_CLOCK_12}"), _year_in_the_middle),
 )
 STYLES: tuple[Style, ...] = (
     ISO,
@@ -139,7 +191,9 @@ STYLES: tuple[Style, ...] = (
         re.compile(rf"(?<!\d)(\d{{4}})/(\d\d)/(\d\d) {_CLOCK}(?:[.,](\d{{1,9}}))?(?!\d)"), _slashes
     ),
     # access logs: 15/Nov/2026:20:20:10 +0000
-    Style(re.compile(rf"(?<!\d)(\d\d)/({_NAMED})/(\d{{4}}):{_CLOCK} ([+-]\d{{4}})"), _access),
+    Style(
+        re.compile(rf"(?<!\d)(\d\d)/(\w{{3}})/(\d{{4}}):{_CLOCK} ([+-]\d{{4}})"), _access, zone=7
+    ),
     # E1115 20:20:10.123456 of klog, E20261115 of newer glog
     Style(
         re.compile(rf"\b[IWEFCD](\d{{4}})?(\d\d)(\d\d) {_CLOCK}\.(\d{{1,9}})"),
@@ -148,13 +202,31 @@ STYLES: tuple[Style, ...] = (
     ),
     CTIME,
     SYSLOG,
+    *WITH_YEAR,
+    # Redis: 15 Nov 2026 20:20:10.123; Tomcat: 15-Nov-2026 20:20:10.123
+    Style(
+        re.compile(
+            rf"(?<![\w/])(\d{{1,2}})[ -]({MONTH})[ -](\d{{4}}) {_CLOCK}(?:[.,](\d{{1,9}}))?(?!\d)"
+        ),
+        _day_first,
+    ),
+    # 11/15/2026 20:20:10, 11/15/2026, 8:20:10 PM
+    Style(re.compile(rf"(?<![\w/])(\d{{1,2}})/(\d{{1,2}})/(\d{{4}}),? {_CLOCK_12}"), _american),
+    # Spark and Hadoop: 26/11/15 20:20:10
+    Style(
+        re.compile(rf"(\d\d)/(\d\d)/(\d\d) {_CLOCK}(?!\d)"), _short_year, only_at_start=True
+    ),
     # 1794774010.123456, [1794774010.123], ts=1794774010123, in the first place only
     Style(
         re.compile(r"(?:\[|ts=|time=)?(?:(1\d{9})(?:\.(\d{1,9}))?|(1\d{12}))(?=[\]\s:])"),
         _epoch,
         only_at_start=True,
+        is_utc=True,
     ),
 )
+
+
+_WITH_DATE = tuple(style for style in STYLES if style.has_year and not style.is_utc)
 
 
 class StampFinder(Struct):
@@ -173,36 +245,34 @@ class StampFinder(Struct):
         return self._anywhere(line)
 
     def _anywhere(self, line: str) -> Stamp | None:
-        best: tuple[int, Style, re.Match[str]] | None = None
         head = line[:_SEARCHED]
-        for style in self.styles:
-            found = style.pattern.match(head) if style.only_at_start else style.pattern.search(head)
-            if found is not None and (best is None or found.start() < best[0]):
-                best = found.start(), style, found
-        if best is None:
-            return None
-        stamp = self._read(best[1], best[2])
-        if stamp is not None:
-            self._last, self._at = best[1], best[0]
-        return stamp
+        found = [
+            (one.start(), style, one)
+            for style in self.styles
+            if (one := style.pattern.match(head) if style.only_at_start
+                else style.pattern.search(head)) is not None
+        ]  # fmt: skip
+        for start, style, one in sorted(found, key=lambda entry: entry[0]):
+            stamp = self._read(style, one)
+            if stamp is not None:
+                self._last, self._at = style, start
+                return stamp
+        return None
 
     def _read(self, style: Style, found: re.Match[str]) -> Stamp | None:
         at = style.read(found, self.years)
         if at is None:
             return None
-        has_zone = style.read in _ZONED and (
-            style.read is _epoch or found[found.re.groups] is not None
+        has_zone = style.is_utc or (
+            style.zone > 0 and zone_minutes(found[style.zone]) is not None
         )
         has_year = style.has_year or (style.read is _klog and found[1] is not None)
         return Stamp(at, found.start(), found.end(), has_zone, has_year)
 
 
-_ZONED = (_iso, _access, _epoch)
-
-
 def text_ns(text: str) -> tuple[int, bool] | None:
     """A stamp that is all of a text, as in JSON: wall time, and whether it has a zone."""
-    stamp = StampFinder(some_years(), (ISO,)).find(text.strip())
+    stamp = StampFinder(some_years(), _WITH_DATE).find(text.strip())
     if stamp is not None and stamp.start == 0:
         return stamp.time_ns, stamp.has_zone
     try:
@@ -222,15 +292,27 @@ def number_ns(value: float) -> int:
 
 
 def zone_ns(zone: str | None) -> int:
-    if not zone or zone[0] not in "+-":
-        return 0
-    digits = zone[1:].replace(":", "")
-    seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
-    return (seconds if zone[0] == "+" else -seconds) * NS
+    return (zone_minutes(zone) or 0) * 60 * NS
 
 
 def fraction_ns(digits: str | None) -> int:
     return int(digits[:9].ljust(9, "0")) if digits else 0
+
+
+def _hour(text: str, half: str | None) -> str:
+    """Of a 12-hour clock, where it says which half of the day it is."""
+    if half is None:
+        return text
+    return str(int(text) % 12 + (12 if half[0] in "pP" else 0))
+
+
+def _named_ns(
+    year: int, name: str, day: str, hour: str, minute: str, second: str, fraction: str | None
+) -> int | None:
+    number = month(name)
+    if number is None:
+        return None
+    return _wall_ns(year, number, int(day), hour, minute, second, fraction)
 
 
 def _wall_ns(
