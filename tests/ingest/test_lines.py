@@ -57,7 +57,17 @@ def test_what_a_progress_bar_wrote_over_is_a_line_of_its_own() -> None:
 
 
 def test_what_is_quoted_is_bare_again() -> None:
-    for before in ("> ", ">> ", "> > ", "    ", "\t", "kern.log:", "/var/log/kern.log.1:", "12:", "7-"):
+    for before in (
+        "> ",
+        ">> ",
+        "> > ",
+        "    ",
+        "\t",
+        "kern.log:",
+        "/var/log/kern.log.1:",
+        "12:",
+        "7-",
+    ):
         for line in ("[    1.5] x", "[Sun Nov 15", "Nov 15 20:20:10 a", "2026-11-15T20:20:10Z a"):
             assert unpasted(before + line) == line
             assert unpasted(line) == line

@@ -120,7 +120,7 @@ def test_never_more_events_than_fit_and_the_rest_is_counted(
     monkeypatch.setattr(log_entries, "MAX_EVENTS", 50)
     monkeypatch.setattr(log_entries, "MAX_SLOTS", 5)
     lines = [f"[{n * 700}.000000] {PAUSED}\n" for n in range(20)]
-    lines += [f"[{n}.000000] {PAUSED}\n" for n in range(100)]
+    lines += [f"[{n + 5}.000000] {PAUSED}\n" for n in range(100)]
     *pieces, last = read(tmp_path / "a", "".join(lines))
     assert len(events(pieces)) == 50
     assert len({event.time_ns // (600 * NS) for event in events(pieces)}) == 5

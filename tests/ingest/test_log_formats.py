@@ -93,6 +93,87 @@ FORMS = [
         WALL,
         MILLI_NS,
     ),
+    # who spoke, in the forms of newer kernels
+    (both("[    1.000000] [    T1] ", "[  298.261679] [    C3] "), "kernel log", KERNEL, UPTIME_NS),
+    (both("[    1.000000] [ T1@C0] ", "[  298.261679] [T17@C3] "), "kernel log", KERNEL, UPTIME_NS),
+    # what a console showed when the kernel spoke
+    (both("[    1.000000] ", "node-1 login: [  298.261679] "), "kernel log", KERNEL, UPTIME_NS),
+    # pasted
+    (both("    [    1.000000] ", "    [  298.261679] "), "kernel log", KERNEL, UPTIME_NS),
+    (both("> [    1.000000] ", "> [  298.261679] "), "kernel log", KERNEL, UPTIME_NS),
+    (both("17:[    1.000000] ", "19-[  298.261679] "), "kernel log", KERNEL, UPTIME_NS),
+    (
+        "I have seen this.\n" * 20 + both("[    1.000000] ", "[  298.261679] "),
+        "kernel log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    (
+        both("kern.log.1:Nov 15 20:15:13 a kernel: ", "kern.log:Nov 15 20:20:10 a kernel: "),
+        "system log",
+        LOCAL,
+        SECOND_NS,
+    ),
+    # in the language of whoever ran dmesg
+    (
+        both("[So Nov 15 20:15:13 2026] ", "[So Nov 15 20:20:10 2026] "),
+        "kernel log",
+        LOCAL,
+        SECOND_NS,
+    ),
+    (
+        both("[日 11月 15 20:15:13 2026] ", "[日 11月 15 20:20:10 2026] "),
+        "kernel log",
+        LOCAL,
+        SECOND_NS,
+    ),
+    (both("[<    0.000000>] ", "[<  298.261679>] "), "kernel log", KERNEL, UPTIME_NS),
+    (
+        both("5.4.0-7-a,6,1,1000000,-;", "5.4.0-7-a,3,2,298261679,-;"),
+        "kernel log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    (
+        json.dumps(
+            {
+                "dmesg": [
+                    {"pri": 6, "time": 1.0, "msg": BEFORE},
+                    {"pri": 3, "time": 298.261679, "msg": PAUSED},
+                ]
+            },
+            indent=3,
+        ),
+        "kernel log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    # system logs without a host, with facility and level, with a year, with the name of a zone
+    (f"Nov 15 20:20:10 kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (f"Sun Nov 15 20:20:10 2026 kern.err kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (f"Nov 15 20:20:10 node-1 kern.err kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (f"2026 Nov 15 20:20:10 node-1 kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (f"11月 15 20:20:10 node-1 kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (f"Sun 2026-11-15 21:20:10 CET node-1 kernel: {PAUSED}\n", "system log", WALL, SECOND_NS),
+    (f"1 2026-11-15T20:20:10.261679Z node-1 kernel - - - {PAUSED}\n", "system log", WALL, AT_NS),
+    (
+        f"[    1.000000                ] node-1 kernel: {BEFORE}\n"
+        f"[  298.261679 <  297.261679 >] node-1 kernel: {PAUSED}\n",
+        "system log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    # a console whose lines somebody has stamped
+    (f"2026-11-15T20:20:10.300Z [  298.261679] {PAUSED}\n", "system log", WALL, None),
+    (f"[2026-11-15 20:20:10] [  298.261679] {PAUSED}\n", "system log", LOCAL, None),
+    # broken by a terminal
+    (
+        f"Nov 15 20:15:13 node-1 kernel: {BEFORE[:20]}\n{BEFORE[20:]}\n"
+        f"Nov 15 20:20:10 node-1 kernel: {PAUSED[:49]}\n{PAUSED[49:]}\n",
+        "system log",
+        LOCAL,
+        SECOND_NS,
+    ),
     (log_made.journal_json(journal_fields(PAUSED)), "journal", WALL, AT_NS),
     (json.dumps(journal_fields(PAUSED), indent="\t") + "\n", "journal", WALL, AT_NS),
     ("\x1e" + log_made.journal_json(journal_fields(PAUSED)), "journal", WALL, AT_NS),
@@ -133,6 +214,8 @@ def test_every_form_of_kernel_log_gives_the_same_event(
         f"<6>[    1.000000] {BEFORE}\n<11>[  298.261679] {PAUSED}\n",
         f"kern  :info  : [    1.000000] {BEFORE}\nuser  :err   : [  298.261679] {PAUSED}\n",
         f"6,1,1000000,-;{BEFORE}\n12,575,2709478260,-;{PAUSED}\n",
+        f"[    1.000000] {BEFORE}\n[  298.261679] logger[812]: {PAUSED}\n",
+        f"Sun Nov 15 20:20:10 2026 user.err kernel: {PAUSED}\n",
         f"<11>Nov 15 20:20:10 node-1 kernel: {PAUSED}\nNov 15 20:20:11 node-1 a[1]: x\n",
         f"Nov 15 20:20:10 node-1 kernel[77]: {PAUSED}\n",
         f"Nov 15 20:20:10 node-1 logger: {PAUSED}\nNov 15 20:20:11 node-1 a[1]: x\n",
@@ -157,6 +240,8 @@ def test_what_user_space_says_is_no_kernel_line_where_the_form_tells(
         log_made.journal_json(journal_fields(RESTART, kernel=False)),
         log_made.journal_export(journal_fields(RESTART, kernel=False)).decode(),
         f"2026-11-15T20:20:10.261679Z systemd[1]: {RESTART}\n",
+        f"[    1.000000] {BEFORE}\n[  298.261679] systemd[1]: {RESTART}\n",
+        f"<6>[    1.000000] {BEFORE}\n<30>[  298.261679] systemd[1]: {RESTART}\n",
     ],
 )
 def test_a_supervisors_line_is_a_start_of_a_unit(text: str, tmp_path: Path) -> None:
@@ -231,3 +316,43 @@ def test_a_short_host_name_and_a_whole_one_are_one_machine(tmp_path: Path) -> No
     log = write(tmp_path / "kern.log", f"2026-11-15T20:20:10+00:00 node-1 kernel: {PAUSED}\n")
     report = do_import(tmp_path / "out", capture, log)
     assert [one.node for one in report.recordings] == ["node-1.example.org"]
+
+
+def boots(tmp_path: Path, text: str) -> tuple[list[float], str]:
+    *found, last = log_made.read(tmp_path / "console.log", text)
+    return [event.time_ns / NS for event in log_made.events(found)], " ".join(last.facts.notes)
+
+
+def test_an_earlier_boot_in_a_consoles_log_lies_before_the_later_one(tmp_path: Path) -> None:
+    text = f"""[    0.5] Linux version 5.4.0 (b)
+[  290.000000] {PAUSED}
+[  300.000000] {BEFORE}
+[    0.7] Linux version 5.4.0 (b)
+[   40.000000] {PAUSED}
+"""
+    times, notes = boots(tmp_path, text)
+    assert times == [-10, 40]
+    assert "2 boots" in notes
+
+
+def test_boots_that_tell_the_hardware_clock_are_as_far_apart_as_it_says(tmp_path: Path) -> None:
+    clock = "rtc_cmos 00:05: setting system clock to 2026-11-15T20:15:16 UTC"
+    text = f"""[    1.000000] {clock} (1794773716)
+[  290.000000] {PAUSED}
+[    1.000000] {clock} (1794777316)
+[   40.000000] {PAUSED}
+"""
+    assert boots(tmp_path, text)[0] == [290 - 3600, 40]
+
+
+def test_a_log_that_was_appended_to_itself_counts_once(tmp_path: Path) -> None:
+    once = f"[    0.5] Linux version 5.4.0 (b)\n[  290.000000] {PAUSED}\n"
+    more = f"{once}[  400.000000] {PAUSED}\n"
+    times, notes = boots(tmp_path, once + more)
+    assert times == [290, 400]
+    assert "2 lines are in it twice" in notes
+
+
+def test_the_log_of_a_display_server_is_none_of_the_kernel(tmp_path: Path) -> None:
+    text = "[    23.456] (II) Module glx\n[    23.457] (EE) AIGLX error\n" * 3
+    assert log_made.format_of(tmp_path / "Xorg.0.log", text) != "kernel log"

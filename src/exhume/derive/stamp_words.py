@@ -30,9 +30,20 @@ _ZONES = {
     **dict.fromkeys(("EEST", "MSK"), 180),
     **dict.fromkeys(("HKT", "AWST"), 480),
     **dict.fromkeys(("JST", "KST"), 540),
-    **{"AEST": 600, "AEDT": 660, "NZST": 720, "NZDT": 780, "HST": -600},
-    **{"EDT": -240, "EST": -300, "CDT": -300, "MDT": -360, "MST": -420},
-    **{"PDT": -420, "PST": -480, "AKDT": -480, "AKST": -540},
+    "AEST": 600,
+    "AEDT": 660,
+    "NZST": 720,
+    "NZDT": 780,
+    "HST": -600,
+    "EDT": -240,
+    "EST": -300,
+    "CDT": -300,
+    "MDT": -360,
+    "MST": -420,
+    "PDT": -420,
+    "PST": -480,
+    "AKDT": -480,
+    "AKST": -540,
 }
 # China's and North America's, India's and Israel's: a zone that only its writer knows.
 _UNSURE = ("CST", "IST")

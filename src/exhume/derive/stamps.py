@@ -170,17 +170,13 @@ SYSLOG = Style(
 )
 CTIME = Style(
     # Sun Nov 15 20:20:10 2026, Sun Nov 15 20:20:10.123456 2026, Sun Nov 15 20:20:10 UTC 2026
-    re.compile(
-        rf"{_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?: ({ZONE}|[A-Z]{{3,5}}))? (\d{{4}})\b"
-    ),
+    re.compile(rf"{_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?: ({ZONE}|[A-Z]{{3,5}}))? (\d{{4}})\b"),
     _ctime,
     zone=7,
 )
 WITH_YEAR = (
     # 2026 Nov 15 20:20:10 of syslog daemons that were told to write the year
-    Style(
-        re.compile(rf"(?<!\d)(\d{{4}}) {_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?!\d)"), _year_first
-    ),
+    Style(re.compile(rf"(?<!\d)(\d{{4}}) {_DATE} {_CLOCK}(?:\.(\d{{1,9}}))?(?!\d)"), _year_first),
     # Nov 15 2026 20:20:10, and of Java: Nov 15, 2026 8:20:10 PM
     Style(re.compile(rf"{_DATE},? (\d{{4}}),? {_CLOCK_12}"), _year_in_the_middle),
 )
@@ -213,9 +209,7 @@ STYLES: tuple[Style, ...] = (
     # 11/15/2026 20:20:10, 11/15/2026, 8:20:10 PM
     Style(re.compile(rf"(?<![\w/])(\d{{1,2}})/(\d{{1,2}})/(\d{{4}}),? {_CLOCK_12}"), _american),
     # Spark and Hadoop: 26/11/15 20:20:10
-    Style(
-        re.compile(rf"(\d\d)/(\d\d)/(\d\d) {_CLOCK}(?!\d)"), _short_year, only_at_start=True
-    ),
+    Style(re.compile(rf"(\d\d)/(\d\d)/(\d\d) {_CLOCK}(?!\d)"), _short_year, only_at_start=True),
     # 1794774010.123456, [1794774010.123], ts=1794774010123, in the first place only
     Style(
         re.compile(r"(?:\[|ts=|time=)?(?:(1\d{9})(?:\.(\d{1,9}))?|(1\d{12}))(?=[\]\s:])"),
@@ -263,9 +257,7 @@ class StampFinder(Struct):
         at = style.read(found, self.years)
         if at is None:
             return None
-        has_zone = style.is_utc or (
-            style.zone > 0 and zone_minutes(found[style.zone]) is not None
-        )
+        has_zone = style.is_utc or (style.zone > 0 and zone_minutes(found[style.zone]) is not None)
         has_year = style.has_year or (style.read is _klog and found[1] is not None)
         return Stamp(at, found.start(), found.end(), has_zone, has_year)
 

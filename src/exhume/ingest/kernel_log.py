@@ -6,7 +6,7 @@ Raw times are on the clock that perf uses by default, so that both join without 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,10 +14,24 @@ from msgspec import Struct, field
 
 from exhume.derive.stamps import CTIME, ISO, NS, StampFinder, Years, fraction_ns
 from exhume.errors import ParseError
+from exhume.ingest import dmesg_json
 from exhume.ingest.clocks import DAY_NS, name_time_ns
 from exhume.ingest.context import Context
-from exhume.ingest.kernel_pairs import KernelHints
-from exhume.ingest.lines import head_lines, lines_of
+from exhume.ingest.kernel_boots import BootTracker, shifts_ns
+from exhume.ingest.kernel_lines import (
+    DATED,
+    DELTA,
+    ISO_LINE,
+    KMSG,
+    MINUTE,
+    PREFIXED,
+    RAW,
+    SINCE,
+    SPOKEN_OVER,
+    USER_SPACE,
+    priority,
+)
+from exhume.ingest.lines import lines_of, unpasted
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import Entry
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
@@ -25,77 +39,49 @@ from exhume.ingest.piece import Claim, ClockKind, Hints, Piece, Trust
 from exhume.ingest.streams import Source
 from exhume.sources import kmsg
 
-_FACILITIES = (
-    "kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\\d|res\\d|\\d+"
-)
-_LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")
-# `<12>` of dmesg -r, `kern  :warn  : ` of dmesg -x
-_PREFIX = rf"(?:<(?P<priority>\d{{1,4}})>|(?P<facility>{_FACILITIES}) *:(?P<level>\w{{3,6}}) *: ?)?"
-# `[  298.261679] `, with the caller `[  298.261679][  T172] `, of dmesg -d `[  298.26 <    0.01>] `
-_RAW = re.compile(
-    _PREFIX + r"\[ {0,8}(?P<seconds>\d{1,9})\.(?P<fraction>\d{1,9})(?: ?<[ +\d.]{1,20}>)?\]"
-    r"(?:\[ {0,10}[TC]\d{1,10}\])? ?(?P<text>.*)",
-    re.DOTALL,
-)
-# `[Sun Nov 15 20:20:10 2026] `, of dmesg -dT `[Sun Nov 15 20:20:10 2026 <    0.01>] `
-_DATED = re.compile(
-    _PREFIX + r"\[(?P<stamp>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})"
-    r"(?: ?<[ +\d.]{1,20}>)?\] ?(?P<text>.*)",
-    re.DOTALL,
-)
-# `2026-11-15T20:20:10,123456+00:00 `
-_ISO = re.compile(
-    _PREFIX + r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:?\d\d) ?(?P<text>.*)",
-    re.DOTALL,
-)
-# dmesg -e: `[Nov15 20:20] `, and then `[  +0.000012] ` after the line before
-_MINUTE = re.compile(
-    _PREFIX + r"\[(?P<stamp>[A-Z][a-z]{2} ?\d{1,2} \d\d:\d\d)\] ?(?P<text>.*)", re.DOTALL
-)
-_SINCE = re.compile(
-    _PREFIX + r"\[ {0,8}\+(?P<seconds>\d{1,6})\.(?P<fraction>\d{1,9})\] ?(?P<text>.*)", re.DOTALL
-)
-_KMSG = re.compile(r"\d{1,4},\d{1,19},\d{1,19},[^;]{0,64};")
 _VERSION = re.compile(r"Linux version (\S{1,64}) \(")
 _HOSTNAME = re.compile(r"systemd\[1\]: (?:Hostname set to|Set hostname to) <([\w.-]{1,64})>")
-# An error log of Apache before 2.4 looks like dmesg -T.
-_APACHE = re.compile(r"\[\w+:?\w*\] ")
-_STYLES = (_RAW, _DATED, _ISO, _MINUTE, _SINCE, _KMSG)
-# `[    5.123] host kernel: text` is journalctl -o short-monotonic
-MONOTONIC = re.compile(
-    r"\[ {0,8}(?P<seconds>\d{1,9})\.(?P<fraction>\d{1,9})\] (?P<host>[\w.-]{1,64}) "
-    r"(?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?: (?P<text>.*)",
-    re.DOTALL,
-)
-
-
-def is_kernel_log(head: bytes, _: Path) -> bool:
-    lines = head_lines(head)
-    known = [line for line in lines if _is_line(line)]
-    return bool(known) and 3 * len(known) >= len(lines) and not is_monotonic(lines)
-
-
-def is_monotonic(lines: list[str]) -> bool:
-    found = [one for line in lines if (one := MONOTONIC.match(line)) is not None]
-    hosts = {one["host"] for one in found}
-    speaks = any(one["program"] == "kernel" or one["pid"] for one in found)
-    return 2 * len(found) > len(lines) and speaks and len(hosts) <= 1 + len(found) // 50
-
-
-def _is_line(line: str) -> bool:
-    for style in _STYLES:
-        found = style.match(line)
-        if found is not None:
-            return style is not _DATED or not _APACHE.match(found["text"])
-    return False
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    yield from pieces(
-        source,
-        context,
-        KernelLog(source.path, context.clock.offset_ns, LocalTimes(context.clock.zone)),
-    )
+    is_json = dmesg_json.is_json(source.head())
+    with source.open() as stream:
+        shifts = shifts_ns(_raw_times(_lines(stream, is_json=is_json)))
+    local = LocalTimes(context.clock.zone)
+    log = KernelLog(source.path, context.clock.offset_ns, local, is_json, shifts)
+    yield from pieces(source, context, log)
+
+
+def _lines(stream: BinaryIO, *, is_json: bool) -> Iterator[str]:
+    return dmesg_json.as_lines(lines_of(stream)) if is_json else lines_of(stream)
+
+
+def _bare(line: str) -> str:
+    """Without what stands before the kernel's words: quotes, or a prompt that it spoke over."""
+    if not PREFIXED.match(line):
+        line = unpasted(line)
+        if (
+            "] " in line
+            and not PREFIXED.match(line)
+            and (over := SPOKEN_OVER.match(line)) is not None
+        ):
+            return line[over.end() :]
+    return line
+
+
+def _raw_times(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    for line in lines:
+        line = _bare(line)
+        if (found := RAW.match(line)) is not None:
+            yield _since_boot_ns(found), found["text"]
+        elif (found := KMSG.match(line)) is not None:
+            record = _record(found["record"])
+            if record is not None:
+                yield record[:2]
+
+
+def _since_boot_ns(found: re.Match[str]) -> int:
+    return int(found["seconds"]) * NS + fraction_ns(found["fraction"])
 
 
 class KernelLog(Struct, LogParser):
@@ -103,10 +89,14 @@ class KernelLog(Struct, LogParser):
     offset_ns: int | None = None
     """Told by the user."""
     times: LocalTimes = field(default_factory=LocalTimes)
+    is_json: bool = False
+    shifts: tuple[int, ...] = (0,)
+    """What to add to the times of each boot."""
     _is_raw: bool = True
     _kernel: str = ""
     _node: str = ""
-    _told: KernelHints = field(default_factory=KernelHints)
+    _boots: BootTracker = field(default_factory=BootTracker)
+    _summed_ns: int = 0
 
     @property
     def clock(self) -> ClockKind:
@@ -116,56 +106,62 @@ class KernelLog(Struct, LogParser):
         finder = StampFinder(Years(newest_ns(self.path)), (ISO, CTIME))
         minutes = _Minutes(self.path)
         last: Entry | None = None
-        for line in lines_of(stream):
-            entry = self._entry(line, finder, minutes)
-            if entry is None:
-                if last is None or not line.strip():
-                    continue
+        for line in _lines(stream, is_json=self.is_json):
+            stamped = self._stamped(_bare(line), finder, minutes)
+            if stamped is not None:
+                last = self._entry(*stamped)
+                if last is not None:
+                    yield last
+            elif last is not None and line.strip():
                 if line.startswith((" SUBSYSTEM=", " DEVICE=")):
                     continue  # of a record of /dev/kmsg
-                entry = Entry(last.time_ns, line, last.is_kernel, last.level, is_rest=True)
-            else:
-                last = entry
-            if entry.is_kernel:
-                yield entry
+                yield Entry(
+                    last.time_ns, line, last.is_kernel, last.level, "", last.program, last.pid,
+                    is_rest=True,
+                )  # fmt: skip
 
-    def _entry(self, line: str, finder: StampFinder, minutes: _Minutes) -> Entry | None:
-        if (found := _RAW.match(line)) is not None:
-            at = int(found["seconds"]) * NS + fraction_ns(found["fraction"])
-            if at > 1_000_000_000 * NS:  # seconds since 1970, not since boot
-                return None
-        elif (found := _DATED.match(line) or _ISO.match(line)) is not None:
+    def _stamped(
+        self, line: str, finder: StampFinder, minutes: _Minutes
+    ) -> tuple[int, str, int, int | None] | None:
+        """Time, text, level and facility; None for a line without a time."""
+        if (found := RAW.match(line)) is not None:
+            at = _since_boot_ns(found)
+        elif (found := DATED.match(line) or ISO_LINE.match(line)) is not None:
             stamp = finder.find(found["stamp"])
             if stamp is None:
                 return None
             self._is_raw, at = False, stamp.time_ns
             self.times.saw(stamp)
-        elif _KMSG.match(line):
-            return self._record(line)
-        elif (found := _MINUTE.match(line) or _SINCE.match(line)) is not None:
+        elif (found := KMSG.match(line)) is not None:
+            return _record(found["record"])
+        elif (found := MINUTE.match(line) or SINCE.match(line)) is not None:
             when = minutes.of(found)
             if when is None:
                 return None
             self._is_raw, at = False, when
             self.times.without_zone = self.times.without_year = True
+        elif (found := DELTA.match(line)) is not None:
+            self._summed_ns += _since_boot_ns(found)
+            at = self._summed_ns
         else:
             return None
-        level, is_kernel = _priority(found)
-        self._learn(at, found["text"])
-        return Entry(at, found["text"], is_kernel, level)
+        return at, found["text"], *priority(found)
 
-    def _record(self, line: str) -> Entry | None:
-        try:
-            record = kmsg.parse(line.encode())
-        except ParseError:
-            return None
-        self._learn(record.kernel_log_ns, record.text)
-        return Entry(record.kernel_log_ns, record.text, record.facility == 0, record.level)
-
-    def _learn(self, at: int, text: str) -> None:
+    def _entry(self, at: int, text: str, level: int, facility: int | None) -> Entry | None:
+        """None for what the log has said before."""
+        self._learn(text)
         if self._is_raw:
-            self._told.look(at, text)
-        if not self._kernel and (found := _VERSION.match(text)) is not None:
+            boot = self._boots.saw(at, text)
+            if boot is None:
+                return None
+            at += self.shifts[boot] if boot < len(self.shifts) else 0
+        user = USER_SPACE.match(text) if facility != 0 else None
+        if user is not None:
+            return Entry(at, user["text"], False, level, "", user["program"], int(user["pid"]))
+        return Entry(at, text, not facility, level)
+
+    def _learn(self, text: str) -> None:
+        if (found := _VERSION.match(text)) is not None:
             self._kernel = found[1]
         elif not self._node and "ostname" in text[:40]:
             told = _HOSTNAME.match(text)
@@ -176,7 +172,7 @@ class KernelLog(Struct, LogParser):
             return self.times.claim(last_ns)
         if self.offset_ns is not None:
             return Claim(self.offset_ns, Trust.TOLD, f"--offset {self.offset_ns / NS:.9g}")
-        told = self._told.claim()
+        told = self._boots.boots[-1].told.claim()
         if told is not None:
             return told
         named = name_time_ns(self.path.name)
@@ -184,11 +180,21 @@ class KernelLog(Struct, LogParser):
         return Claim((named or self.path.stat().st_mtime_ns) - last_ns, Trust.NONE, how)
 
     def kernel_claim(self) -> Claim | None:
-        told = self._told.claim()
+        told = self._boots.boots[-1].told.claim()
         return told if told is not None and told.trust >= Trust.UPTIME else None
 
     def hints(self) -> Hints:
         return Hints(self._node, self._kernel)
+
+    def notes(self) -> list[str]:
+        boots, found = len(self._boots.boots), []
+        if boots > 1:
+            found.append(
+                f"{boots} boots: where nothing says when one was, it ended when the next one began"
+            )
+        if self._boots.again:
+            found.append(f"{self._boots.again} lines are in it twice, and count once")
+        return found
 
 
 class _Minutes:
@@ -213,14 +219,9 @@ class _Minutes:
         return self._at
 
 
-def _priority(found: re.Match[str]) -> tuple[int, bool]:
-    """Level, and whether the kernel speaks: where nothing is said it does."""
-    groups = found.groupdict()
-    if groups["priority"] is not None:
-        number = int(groups["priority"])
-        return number & 7, number >> 3 == 0
-    if groups["facility"] is not None:
-        name = groups["level"]
-        level = next((n for n, known in enumerate(_LEVELS) if name.startswith(known[:3])), 6)
-        return level, groups["facility"] == "kern"
-    return 6, True
+def _record(line: str) -> tuple[int, str, int, int | None] | None:
+    try:
+        record = kmsg.parse(line.encode())
+    except ParseError:
+        return None
+    return record.kernel_log_ns, record.text, record.level, record.facility

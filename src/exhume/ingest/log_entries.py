@@ -171,7 +171,7 @@ class LogEvents:
 
     def add(self, entry: Entry) -> None:
         self.host = self.host or entry.host
-        if entry.host != self.host and not is_same_machine(entry.host, self.host):
+        if entry.host and not is_same_machine(entry.host, self.host):
             if entry.host in self.others or len(self.others) < _MAX_HOSTS:
                 self.others[entry.host] = self.others.get(entry.host, 0) + 1
             else:

@@ -115,7 +115,9 @@ FORMATS: tuple[Format, ...] = (
     Format("CSV", Role.CLOCK, _is_table, _late("csv_table.read")),
     Format("/proc copy", Role.CONTENT, _is_bare_copy, _late("snapshots.read_bare")),
     Format("perf script", Role.CONTENT, _is_script, _late("assemble_script.read")),
-    Format("kernel log", Role.CONTENT, _late("kernel_log.is_kernel_log"), _late("kernel_log.read")),
+    Format(
+        "kernel log", Role.CONTENT, _late("kernel_lines.is_kernel_log"), _late("kernel_log.read")
+    ),
     Format(
         "journal",
         Role.CONTENT,

@@ -7,7 +7,7 @@ leaves the kernel's own time in the text, which ties the two clocks together.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,15 +19,16 @@ from exhume.derive.stamps import (
     NS,
     STYLES,
     SYSLOG,
+    WITH_YEAR,
     StampFinder,
     Years,
     fraction_ns,
     some_years,
 )
-from exhume.ingest import kernel_log
+from exhume.ingest import kernel_lines
 from exhume.ingest.context import Context
 from exhume.ingest.kernel_pairs import KernelPairs
-from exhume.ingest.lines import head_lines, lines_of
+from exhume.ingest.lines import head_lines, lines_of, unpasted
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import Entry
 from exhume.ingest.log_hosts import only_host
@@ -36,21 +37,30 @@ from exhume.ingest.piece import Claim, ClockKind, Piece, Trust
 from exhume.ingest.streams import Source
 
 _EPOCH = STYLES[-1]
-_STYLES = (ISO, CTIME, SYSLOG, _EPOCH)
-_BEFORE = re.compile(r"(?:<(?P<priority>\d{1,3})>(?:1 )?)?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?")
-# ` host kernel: [  298.261679] text`, ` host systemd[1]: text`
-_TAGGED = re.compile(
-    r" (?P<host>[\w.:-]{1,255}) (?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?"
-    r"(?P<text>.*)",
-    re.DOTALL,
+_STYLES = (ISO, CTIME, SYSLOG, *WITH_YEAR, _EPOCH)
+# `<3>`, `<3>1 ` and `1 ` of RFC 5424, the day of the week
+_BEFORE = re.compile(
+    r"(?:<(?P<priority>\d{1,3})>)?(?P<version>1 (?=\d{4}-))?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?"
 )
+# ` host kernel: [  298.261679] text`, ` host systemd[1]: text`, busybox: ` host kern.err kernel: `
+_FACILITY = (
+    r"(?P<facility>kern|user|mail|daemon|auth|authpriv|syslog|lpr|news|uucp|cron|ftp|local\d)"
+    r"\.(?P<level>emerg|panic|alert|crit|err|error|warn|warning|notice|info|debug) "
+)
+_PROGRAM = r"(?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?(?P<text>.*)"
+_TAGGED = re.compile(rf" (?P<host>[\w.:-]{{1,255}}) (?:{_FACILITY})?{_PROGRAM}", re.DOTALL)
+# Without a host: ` kern.err kernel: text` of OpenWrt's logread, ` kernel: text`
+_OWN = re.compile(rf" {_FACILITY}{_PROGRAM}", re.DOTALL)
+_KERNEL_ALONE = re.compile(r" (?P<program>kernel): ?(?P<text>.*)", re.DOTALL)
+# A console whose every line was stamped: `] [  298.261679] text`
+_CONSOLE = re.compile(r"[\]:]?\s{1,4}(?P<text>\[ {0,7}\d{1,8}\.\d{6}\] .*)", re.DOTALL)
 # RFC 5424: ` host program pid message-id [data] text`
 _5424 = re.compile(
     r" (?P<host>\S{1,255}) (?P<program>\S{1,64}) (?:-|(?P<pid>\d{1,10})|\S{1,128}) \S{1,64} "
     r"(?:-|(?:\[[^\]]{0,4096}\]){1,8}) ?(?:\ufeff)?(?P<text>.*)",
     re.DOTALL,
 )
-_KERNEL_TIME = re.compile(r"\[ {0,8}(\d{1,9})\.(\d{6})\](?:\[ {0,10}[TC]\d{1,10}\])? ?")
+_KERNEL_TIME = re.compile(rf"\[ {{0,8}}(\d{{1,9}})\.(\d{{6}})\]{kernel_lines.CALLER} ?")
 _REPEATED = re.compile(r"message repeated \d{1,9} times: \[ ?(?P<text>.*)\]$", re.DOTALL)
 _LEVEL_WORDS = frozenset(
     {"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "ERR", "CRITICAL", "FATAL"}
@@ -59,21 +69,29 @@ _LEVEL_WORDS = frozenset(
 
 def is_system_log(head: bytes, path: Path) -> bool:
     lines = head_lines(head)
-    if kernel_log.is_monotonic(lines):
+    if kernel_lines.is_monotonic(lines):
         return True
     reader = SystemLog(path, some_years())
-    entries = [entry for line in lines if (entry := reader.entry(line)) is not None]
-    known = [entry for entry in entries if entry.host.upper() not in _LEVEL_WORDS]
+    stamps = StampFinder(some_years())
+    known: list[Entry] = []
+    others = 0
+    for line in lines:
+        entry = reader.entry(line)
+        if entry is not None and entry.host.upper() not in _LEVEL_WORDS:
+            known.append(entry)
+        else:
+            others += stamps.find(line) is not None
     # Many logs have two words and a colon behind the time: somebody must say who he is.
     speaks = any(entry.program == "kernel" or entry.pid is not None for entry in known)
-    return speaks and 2 * len(known) >= len(lines)
+    # Lines without a stamp belong to those before them: a terminal breaks one into three or four.
+    return speaks and len(known) >= others and 5 * len(known) >= len(lines)
 
 
 def host_of(head: bytes) -> str:
     reader = SystemLog(Path(), some_years())
     hosts = []
     for line in head_lines(head):
-        if (found := kernel_log.MONOTONIC.match(line)) is not None:
+        if (found := kernel_lines.MONOTONIC.match(line)) is not None:
             hosts.append(found["host"])
         elif (entry := reader.entry(line)) is not None:
             hosts.append(entry.host)
@@ -81,7 +99,7 @@ def host_of(head: bytes) -> str:
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    is_monotonic = kernel_log.is_monotonic(head_lines(source.head()))
+    is_monotonic = kernel_lines.is_monotonic(head_lines(source.head()))
     if is_monotonic:
         yield from pieces(source, context, MonotonicLog(source.path, context.clock.offset_ns))
     else:
@@ -112,29 +130,34 @@ class SystemLog(Struct, LogParser):
                 )  # fmt: skip
 
     def entry(self, line: str) -> Entry | None:
+        line = unpasted(line)
         before = _BEFORE.match(line)
         start = before.end() if before is not None else 0
         if self._finder is None:
             self._finder = StampFinder(self.years, _STYLES)
         rest = line[start:] if start else line
+        rest = rest.removeprefix("[")
         stamp = self._finder.find(rest)
         if stamp is None or stamp.start != 0:
             return None
         priority = int(before["priority"]) if before is not None and before["priority"] else None
-        body = rest[stamp.end :]
-        found = _TAGGED.match(body)
-        if found is None and priority is not None:
-            found = _5424.match(body)
+        is_5424 = before is not None and bool(before["version"])
+        is_5424 |= priority is not None
+        found = _tagged(rest[stamp.end :], may_be_5424=is_5424)
         if found is None:
             return None
         self.times.saw(stamp)
         # rsyslog's ISO times have microseconds, the classic ones whole seconds.
         step = 1 if stamp.time_ns % NS else NS
-        return self._of(found, stamp.time_ns, step, priority)
+        return self._of(found.groupdict(), stamp.time_ns, step, priority)
 
-    def _of(self, found: re.Match[str], at: int, step_ns: int, priority: int | None) -> Entry:
-        text, program = found["text"], found["program"]
-        is_kernel = program == "kernel" and found["pid"] is None and (priority or 0) < 8
+    def _of(
+        self, found: Mapping[str, str | None], at: int, step_ns: int, priority: int | None
+    ) -> Entry:
+        text, program = found["text"] or "", found.get("program") or "kernel"
+        facility, pid = found.get("facility"), found.get("pid")
+        is_kernel = program == "kernel" and pid is None and (priority or 0) < 8
+        is_kernel &= facility in (None, "kern")
         if is_kernel and (own := _KERNEL_TIME.match(text)) is not None:
             text = text[own.end() :]
             at = self._pairs.place(at, int(own[1]) * NS + fraction_ns(own[2]), step_ns)
@@ -142,12 +165,22 @@ class SystemLog(Struct, LogParser):
             repeated = _REPEATED.match(text)
             text = repeated["text"] if repeated else text
         level = 6 if priority is None else priority & 7
-        pid = int(found["pid"]) if found["pid"] else None
-        return Entry(at, text, is_kernel, level, found["host"], program, pid)
+        if facility is not None:
+            level = kernel_lines.level_number(found.get("level") or "")
+        return Entry(
+            at, text, is_kernel, level, found.get("host") or "", program, int(pid) if pid else None
+        )
 
     def kernel_claim(self) -> Claim | None:
         # Of a year or a zone that is not sure nothing follows for other files.
         return self._pairs.claim() if self.clock == ClockKind.WALL else None
+
+
+def _tagged(body: str, *, may_be_5424: bool) -> re.Match[str] | None:
+    found = _KERNEL_ALONE.match(body) or _OWN.match(body) or _TAGGED.match(body)
+    if found is None and may_be_5424:
+        found = _5424.match(body)
+    return found or _CONSOLE.match(body)
 
 
 class MonotonicLog(Struct, LogParser):
@@ -160,7 +193,7 @@ class MonotonicLog(Struct, LogParser):
 
     def entries(self, stream: BinaryIO) -> Iterator[Entry]:
         for line in lines_of(stream):
-            found = kernel_log.MONOTONIC.match(line)
+            found = kernel_lines.MONOTONIC.match(line)
             if found is not None:
                 at = int(found["seconds"]) * NS + fraction_ns(found["fraction"])
                 program, pid = found["program"], found["pid"]
