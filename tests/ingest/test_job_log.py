@@ -36,6 +36,18 @@ LATE = "health check timed out after 7.8s"
         (json.dumps({"time": UTC, "msg": LATE, "level": "error"}), "app-health", 3),
         (json.dumps({"ts": AT, "message": LATE, "logger": "prober"}), "prober", 6),
         (json.dumps({"ts": AT * 1e3, "msg": "bad", "err": LATE}), "app-health", 6),
+        (f"2026-11-15 20:20:10,000\tERROR worker.py:409 -- {LATE}", "app-health", 3),
+        (f"2026-11-15T20:20:10.000Z\tERROR\tcontroller\t{LATE}", "app-health", 3),
+        (f"[rank0]:[E1115 20:20:10.000000 P.cpp:629] {LATE}", "app-health", 3),
+        (f"26/11/15 20:20:10 WARN Prober: {LATE}", "app-health", 4),
+        (f" 1%|  | 1/9\r2026-11-15 20:20:10 ERROR {LATE}", "app-health", 3),
+        (f"level=error ts=1794774010.0 msg='{LATE}'", "app-health", 3),
+        (json.dumps({"name": "api", "level": 50, "msg": LATE, "time": UTC, "v": 0}), "api", 3),
+        (json.dumps({"short_message": LATE, "timestamp": AT, "level": 3}), "app-health", 3),
+        (json.dumps({"t": {"$date": UTC}, "s": "W", "msg": LATE}), "app-health", 4),
+        (json.dumps({"textPayload": LATE, "timestamp": UTC, "severity": "ERROR"}), "app-health", 3),
+        (json.dumps({"jsonPayload": {"message": LATE}, "timestamp": UTC}), "app-health", 6),
+        (json.dumps({"@t": UTC, "@mt": LATE, "@l": "Error"}), "app-health", 3),
         (json.dumps({"log": LATE + "\n", "stream": "stderr", "time": UTC}), "app-health", 6),
     ],
 )
@@ -59,6 +71,7 @@ def test_a_late_line_of_any_program_is_an_event_with_its_victim(
     [
         "zombies.csv,header\n1794774010,1,2\n1794774020,2,3\n",
         "1794774010 1 2 3\n1794774020 2 3 4\n",
+        "2026-11-15T20:20:10Z\t5\tab\n2026-11-15T20:20:20Z\t6\tab\n",
         "epoch,count\n2026-11-15T20:20:10Z,5\n2026-11-15T20:20:20Z,6\n",
         "A letter of 2026-11-15 20:20:10.\nIt has many lines.\n" + "And more of them.\n" * 20,
         "20:15:18     CPU    %usr   %nice\n20:15:19     all   22.61    0.00\n",
@@ -151,3 +164,16 @@ def test_what_stands_before_a_stamp_may_be_anybodys(tmp_path: Path) -> None:
     line = "\x1b]0;evil\x07(" + "(" * 200 + f") 2026-11-15T20:20:10Z {LATE}\n"
     found = log_made.format_of(tmp_path / "a.log", line * 3)
     assert found in ("job log", "")
+
+
+def test_the_stream_that_a_container_runtime_notes_is_no_part_of_the_text(tmp_path: Path) -> None:
+    (event,) = events(read(tmp_path / "a", f"{UTC} stderr F {LATE}\n"))
+    assert event.text == LATE
+
+
+def test_an_entry_of_the_journal_that_somebody_forwarded_is_the_kernels(tmp_path: Path) -> None:
+    entry = {"@timestamp": UTC, "_TRANSPORT": "kernel", "PRIORITY": "3", "MESSAGE": log_made.PAUSED}
+    (event,) = events(read(tmp_path / "a", json.dumps(entry) + "\n"))
+    assert (event.kind, event.subject, event.fields["level"]) == ("kernel-log", "eth0", 3)
+    faked = json.dumps({**entry, "SYSLOG_FACILITY": "1"}) + "\n"
+    assert not events(read(tmp_path / "b", faked))

@@ -21,6 +21,8 @@ _DAY_S = 86_400
 _DATE = rf"\b({MONTH}) {{1,2}}(\d{{1,2}})"
 _CLOCK = r"(\d\d):(\d\d):(\d\d)"
 _CLOCK_12 = r"(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?([AaPp][Mm])\b)?(?!\d)"
+_TAI64_LATE_S = (1 << 62) + 10
+"""What daemontools add to seconds since 1970: https://cr.yp.to/libtai/tai64.html"""
 _HALF_YEAR_DAYS = 183
 _SEARCHED = 100
 """Characters of a line in which a stamp is looked for."""
@@ -145,6 +147,16 @@ def _short_year(found: re.Match[str], _: Years) -> int | None:
     return _wall_ns(2000 + int(year), int(number), int(day), hour, minute, second, None)
 
 
+def _basic(found: re.Match[str], _: Years) -> int | None:
+    year, number, day, hour, minute, second, zone = found.groups()
+    at = _wall_ns(int(year), int(number), int(day), hour, minute, second, None)
+    return None if at is None else at - zone_ns(zone)
+
+
+def _tai64n(found: re.Match[str], _: Years) -> int | None:
+    return (int(found[1], 16) - _TAI64_LATE_S) * NS + int(found[2], 16)
+
+
 def _epoch(found: re.Match[str], _: Years) -> int | None:
     seconds, fraction, millis = found.groups()
     return int(millis) * 1_000_000 if millis else int(seconds) * NS + fraction_ns(fraction)
@@ -152,9 +164,9 @@ def _epoch(found: re.Match[str], _: Years) -> int | None:
 
 ISO = Style(
     # 2026-11-15T20:20:10.123456Z, 2026-11-15 20:20:10,123, 2026-11-15 20:20:10.123 +0000 UTC,
-    # 2026-11-15 21:20:10 CET
+    # 2026-11-15 21:20:10 CET, 2026-11-15_20:20:10.12345 of runit
     re.compile(
-        rf"(?<!\d)(\d{{4}})-(\d\d)-(\d\d)[T ]{_CLOCK}(?:[.,](\d{{1,12}}))?(?!\d)"
+        rf"(?<!\d)(\d{{4}})-(\d\d)-(\d\d)[T _]{_CLOCK}(?:[.,](\d{{1,12}}))?(?!\d)"
         rf"(?: ?({ZONE})(?![\w:]))?"
     ),
     _iso,
@@ -210,6 +222,23 @@ STYLES: tuple[Style, ...] = (
     Style(re.compile(rf"(?<![\w/])(\d{{1,2}})/(\d{{1,2}})/(\d{{4}}),? {_CLOCK_12}"), _american),
     # Spark and Hadoop: 26/11/15 20:20:10
     Style(re.compile(rf"(\d\d)/(\d\d)/(\d\d) {_CLOCK}(?!\d)"), _short_year, only_at_start=True),
+    # 20261115T202010Z
+    Style(
+        re.compile(rf"\[?(\d{{4}})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)({ZONE})?(?![\w:])"),
+        _basic,
+        only_at_start=True,
+        zone=7,
+    ),
+    # daemontools, s6 and multilog: @400000006a6f2f2a0c845880
+    Style(
+        re.compile(r"@(4[0-9a-f]{15})([0-3][0-9a-f]{7}) "), _tai64n, only_at_start=True, is_utc=True
+    ),
+    # logfmt: level=error ts=1794774010.123
+    Style(
+        re.compile(r"\b(?:ts|time|timestamp)=\"?(1\d{9})(?:\.(\d{1,9}))?()(?=[\"\s])"),
+        _epoch,
+        is_utc=True,
+    ),
     # 1794774010.123456, [1794774010.123], ts=1794774010123, in the first place only
     Style(
         re.compile(r"(?:\[|ts=|time=)?(?:(1\d{9})(?:\.(\d{1,9}))?|(1\d{12}))(?=[\]\s:])"),

@@ -14,8 +14,20 @@ LEVELS = {
 }
 _LEVEL = re.compile(
     r"\b([A-Z]{4,8}|ERR)\b|\blevel=(\w{4,8})|\[(?:\w{1,32}:)?(\w{4,8})\]|\b([EWFID]) \d+ \d+\]"
+    r"|\[([EWFID])\d{4} \d\d:"
 )
+# bunyan and pino count them by tens, from trace to fatal.
+_BY_TENS = {10: 7, 20: 7, 30: INFO, 40: 4, 50: 3, 60: 2}
 _SEARCHED = 160
+
+
+def level_named(value: object) -> int:
+    """Of a field: a word, or a number as syslog or bunyan have it."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:3])
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if 0 <= value <= 7 else _BY_TENS.get(value, INFO)
+    return LEVELS.get(str(value).upper(), INFO)
 
 
 def level_of(line: str) -> int:
