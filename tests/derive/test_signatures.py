@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from exhume.derive import signatures
 from exhume.derive.safe_patterns import MAX_LINE
 from exhume.derive.signatures import MAX_USER_SIGNATURES, Signature, match, parse
+from exhume.diagnose.symptoms import harm_of
 from exhume.errors import ParseError
 
 SAMPLES = [
@@ -123,6 +124,48 @@ def test_a_message_without_the_interface_still_names_the_device() -> None:
     found = match("ena 0000:00:05.0: Device reset completed successfully")
     assert found is not None
     assert found.fields == {"driver": "ena", "device": "0000:00:05.0"}
+
+
+@pytest.mark.parametrize(
+    ("before", "driver", "device"),
+    [
+        ("r8152 1-1.3:1.0 eth1", "r8152", "1-1.3:1.0"),
+        ("mtk_soc_eth 1e100000.ethernet eth1", "mtk_soc_eth", "1e100000.ethernet"),
+        ("igb 0000:01:00.0: eth1", "igb", "0000:01:00.0"),
+        (
+            "hv_netvsc 000d3a00-0001-0002-0003-000d3a000000 eth1",
+            "hv_netvsc",
+            "000d3a00-0001-0002-0003-000d3a000000",
+        ),
+    ],
+)
+def test_devices_of_any_bus_are_known(before: str, driver: str, device: str) -> None:
+    found = match(f"{before}: NETDEV WATCHDOG: CPU: 1: transmit queue 4 timed out 5010 ms")
+    assert found is not None
+    names = (found.fields["driver"], found.fields["device"], found.fields["interface"])
+    assert names == (driver, device, "eth1")
+
+
+def test_what_the_hardware_corrected_is_no_fault() -> None:
+    for line in (
+        "{1}[Hardware Error]: event severity: corrected",
+        "EDAC MC0: 1 CE memory read error on CPU_SrcID#0",
+        "pcieport 0000:00:1c.0: PCIe Bus Error: severity=Corrected, type=Physical Layer",
+    ):
+        found = match(line)
+        assert found is not None
+        assert found.cls == "hw-corrected"
+        assert harm_of(found.id, found.cls) is None
+
+
+def test_a_crash_of_a_process_is_none_of_the_kernel() -> None:
+    for line in (
+        "python3[1234]: segfault at 8 ip 00007f00 sp 00007f00 error 4 in libc.so[7f00+1000]",
+        "traps: python3[1234] general protection fault ip:7f00 sp:7f00 error:0",
+    ):
+        found = match(line)
+        assert found is not None
+        assert (found.cls, found.fields["comm"], found.fields["pid"]) == ("crash", "python3", 1234)
 
 
 def test_a_prefix_of_dmesg_or_journal_does_no_harm() -> None:

@@ -36,11 +36,14 @@ _UNITS: tuple[tuple[str, str, float], ...] = (
     ("_sec", "_seconds", 1.0),
     ("_kb", "_bytes", 1024),
 )
-# `ena 0000:00:05.0 eth0: `, `virtio_net virtio2 eth0: `; dev_err() leaves the interface out, and
+# `ena 0000:00:05.0 eth0: `, `virtio_net virtio2 eth0: `, on other buses `r8152 1-1.3:1.0 eth1: `,
+# `mtk_soc_eth 1e100000.ethernet eth0: `, before 3.17 `igb 0000:01:00.0: eth0: `; dev_err() leaves
+# the interface out, and
 # `(unnamed net_device) (uninitialized)` stands for one that has no name yet.
 _DEVICE = re.compile(
-    r"(?:^|\s)(?P<driver>[\w-]{1,32}) (?P<device>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|virtio\d+)"
-    r"(?: (?P<interface>[^\s:()]{1,32})(?: \([a-z]+\))?)?: (?:\S{1,64}:\(pid \d+\): |\[\d/\d\] )?$"
+    r"(?:^|\s)(?P<driver>[\w-]{1,32}) (?P<device>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|virtio\d+"
+    r"|\d[\d.-]{0,16}:\d+\.\d+|[0-9a-f]{4,16}\.[a-z]\w{0,31}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4})"
+    r"(?::? (?P<interface>[^\s:()]{1,32})(?: \([a-z]+\))?)?: (?:\S{1,64}:\(pid \d+\): |\[\d/\d\] )?$"
 )
 _DECIMAL = re.compile(r"-?\d{1,16}\.\d{1,16}", re.ASCII)
 _REQUIRED = ("id", "class", "literal", "pattern", "meaning")

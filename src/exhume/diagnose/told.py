@@ -9,7 +9,7 @@ from exhume.model.occupancy import Hold, Occupant
 from exhume.model.window import Window
 
 SECOND_NS = 1_000_000_000
-_STUCK = ("softlockup", "hardlockup", "rcu.self")
+_STUCK = ("softlockup", "hardlockup", "rcu.self", "rcu.core")
 
 
 def told_holds(events: Sequence[EventAnswer], sampled: Sequence[Hold]) -> tuple[Hold, ...]:
