@@ -158,6 +158,58 @@ def test_what_the_hardware_corrected_is_no_fault() -> None:
         assert harm_of(found.id, found.cls) is None
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "config: timeout=30s retries=5",
+        "retrying after timeout",
+        "health check passed",
+        "Health check for backend-3 passed after 12 ms",
+        "health check interval 30s, timeout 5s, failed threshold 3",
+        "0 health checks failed",
+        "0 requests timed out",
+        "grpc_deadline_exceeded_total 0",
+        "Session timeout after 30s configured",
+        "Request will time out after 30s",
+        "0 Workers (tasks / actors) killed due to memory pressure (OOM), 1 Workers crashed",
+        "    except asyncio.TimeoutError:",
+    ],
+)
+def test_what_is_set_counted_as_none_or_went_well_is_no_harm(line: str) -> None:
+    assert match(line, signatures.job_log()) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Error updating node status, will retry: context deadline exceeded",
+        "rank 0 connection timed out",
+        "no answer, so the request timed out",
+        "health check failed: failure threshold reached",
+    ],
+)
+def test_harm_is_harm_also_where_words_of_settings_stand_beside_it(line: str) -> None:
+    found = match(line, signatures.job_log())
+    assert found is not None
+    assert found.cls == "job"
+
+
+def test_a_user_may_say_what_a_line_must_not_have() -> None:
+    text = """[[signature]]
+id = "a"
+class = "job"
+literal = "slow"
+pattern = "slow"
+unless = "not slow"
+meaning = "It was slow."
+"""
+    own = parse(text, "own.toml")
+    assert match("it is slow", own) is not None
+    assert match("it is not slow", own) is None
+    with pytest.raises(ParseError, match="safe to run"):
+        parse(text.replace("not slow", "(a*)*"), "own.toml")
+
+
 def test_a_crash_of_a_process_is_none_of_the_kernel() -> None:
     for line in (
         "python3[1234]: segfault at 8 ip 00007f00 sp 00007f00 error 4 in libc.so[7f00+1000]",

@@ -65,9 +65,63 @@ def test_supervisord_is_a_supervisor_too() -> None:
     assert (start.kind, start.subject) == ("unit-start", "agent")
 
 
-def test_a_unit_that_systemd_gave_up_on_has_failed() -> None:
-    (event,) = events((1, "a.service: Start request repeated too quickly."))
-    assert (event.kind, event.fields["result"]) == ("unit-failed", "start-limit-hit")
+@pytest.mark.parametrize(
+    ("exited", "started", "unit"),
+    [
+        (
+            "a.service: main process exited, code=exited, status=5/NOTINSTALLED",
+            "a.service holdoff time over, scheduling restart.",
+            "a.service",
+        ),
+        (
+            "agent main process (1234) terminated with status 5",
+            "agent main process ended, respawning",
+            "agent",
+        ),
+        (
+            "App [api:0] exited with code [5] via signal [SIGINT]",
+            "App [api:0] starting in -fork mode-",
+            "api",
+        ),
+        (
+            "WARN exited: agent (terminated by SIGSEGV (core dumped); not expected)",
+            "INFO spawned: 'agent' with pid 812",
+            "agent",
+        ),
+    ],
+)
+def test_older_and_other_supervisors_are_known(exited: str, started: str, unit: str) -> None:
+    failed, start = events((1, exited), (10 * SECOND, started))
+    assert (failed.kind, failed.subject, failed.count) == ("unit-failed", unit, 1)
+    assert (start.kind, start.subject, start.count) == ("unit-start", unit, 1)
+
+
+def test_systemd_219_says_an_end_twice_and_it_counts_once() -> None:
+    exited = "a.service: main process exited, code=exited, status=1/FAILURE"
+    (failed,) = events((1, exited), (2, "Unit a.service entered failed state."))
+    assert (failed.kind, failed.count) == ("unit-failed", 1)
+
+
+def test_a_start_that_systemd_237_says_twice_counts_once() -> None:
+    due = "a.service: Service hold-off time over, scheduling restart."
+    (start,) = events((1, due), (2, RESTART.format(3)))
+    assert (start.kind, start.count, start.fields) == ("unit-start", 1, {"restarts_total": 3})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a.service: Start request repeated too quickly.",
+        "a.service start request repeated too quickly, refusing to start.",
+        "start request repeated too quickly for a.service",
+        "INFO gave up: a.service entered FATAL state, too many start retries too quickly",
+        "a.service respawning too fast, stopped",
+    ],
+)
+def test_a_unit_that_its_supervisor_gave_up_on_has_failed(line: str) -> None:
+    (event,) = events((1, line))
+    assert (event.kind, event.subject) == ("unit-failed", "a.service")
+    assert event.fields["result"] == "start-limit-hit"
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,12 @@ _UNITS: tuple[tuple[str, str, float], ...] = (
 _DEVICE = re.compile(
     r"(?:^|\s)(?P<driver>[\w-]{1,32}) (?P<device>[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|virtio\d+"
     r"|\d[\d.-]{0,16}:\d+\.\d+|[0-9a-f]{4,16}\.[a-z]\w{0,31}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4})"
-    r"(?::? (?P<interface>[^\s:()]{1,32})(?: \([a-z]+\))?)?: (?:\S{1,64}:\(pid \d+\): |\[\d/\d\] )?$"
+    r"(?::? (?P<interface>[^\s:()]{1,32})(?: \([a-z]+\))?)?: "
+    r"(?:\S{1,64}:\(pid \d+\): |\[\d/\d\] )?$"
 )
 _DECIMAL = re.compile(r"-?\d{1,16}\.\d{1,16}", re.ASCII)
 _REQUIRED = ("id", "class", "literal", "pattern", "meaning")
-_OPTIONAL = {"since": str, "device": bool, "examples": list, "numbers": list}
+_OPTIONAL = {"since": str, "device": bool, "examples": list, "numbers": list, "unless": str}
 
 FieldValue = str | int | float
 
@@ -60,6 +61,7 @@ class Signature(Struct, frozen=True):
     meaning: str
     since: str = ""
     has_device: bool = False
+    unless: re.Pattern[str] | None = None
     examples: tuple[str, ...] = ()
     numbers: frozenset[str] = NUMBERS
 
@@ -77,7 +79,9 @@ def match(text: str, signatures: Iterable[Signature] | None = None) -> Match | N
     for signature in kernel_log() if signatures is None else signatures:
         if signature.literal in text:
             found = signature.pattern.search(text)
-            if found is not None:
+            if found is not None and (
+                signature.unless is None or signature.unless.search(text) is None
+            ):
                 return Match(
                     signature.id, signature.cls, _fields(signature, found), signature.meaning
                 )
@@ -127,9 +131,10 @@ def _signature(entry: Any, index: int, path: str) -> Signature:
             raise ParseError(path, where, f"keys {allowed}; not {name} = {value!r}")
     if len(entry["literal"]) < _MIN_LITERAL:
         raise ParseError(path, where, f"a literal of {_MIN_LITERAL} characters or more")
-    problem = problem_of(entry["pattern"])
-    if problem is not None:
-        raise ParseError(path, where, f"a pattern that is safe to run: {problem}")
+    for name in ("pattern", "unless"):
+        problem = problem_of(entry[name]) if name in entry else None
+        if problem is not None:
+            raise ParseError(path, where, f"a pattern that is safe to run: {problem}")
     signature = Signature(
         id=entry["id"],
         cls=entry["class"],
@@ -138,6 +143,7 @@ def _signature(entry: Any, index: int, path: str) -> Signature:
         meaning=entry["meaning"],
         since=entry.get("since", ""),
         has_device=entry.get("device", False),
+        unless=re.compile(entry["unless"]) if "unless" in entry else None,
         examples=tuple(str(example) for example in entry.get("examples", ())),
         numbers=NUMBERS.union(str(number) for number in entry.get("numbers", ())),
     )

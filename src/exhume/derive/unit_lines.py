@@ -15,14 +15,17 @@ _AFTER_NS = 1000
 """Where one line tells of an end and of the start that follows, the end comes first."""
 
 # Signatures of job_log.toml.
-_STARTED = frozenset({"systemd.restart", "supervisord.started"})
-_EXITED = frozenset({"systemd.exited", "supervisord.exited"})
-_FAILED = frozenset({"systemd.failed", "systemd.start_limit"})
+_STARTED = frozenset({"systemd.restart", "supervisord.started", "upstart.started", "pm2.started"})
+_DUE = frozenset({"systemd.restart_due"})
+"""Said of a start, before it or alone."""
+_EXITED = frozenset({"systemd.exited", "supervisord.exited", "upstart.exited", "pm2.exited"})
+_GAVE_UP = frozenset({"systemd.start_limit", "supervisord.gave_up", "upstart.gave_up"})
+_FAILED = frozenset({"systemd.failed"}) | _GAVE_UP
 _CLEAN = ("0", 0)
 
 
 def is_unit_line(found: Match) -> bool:
-    return found.id in _STARTED | _EXITED | _FAILED and "unit" in found.fields
+    return found.id in _STARTED | _DUE | _EXITED | _FAILED and "unit" in found.fields
 
 
 def unit_events(lines: Iterable[tuple[LogLine, Match]]) -> tuple[Event, ...]:
@@ -38,6 +41,7 @@ def unit_events(lines: Iterable[tuple[LogLine, Match]]) -> tuple[Event, ...]:
 class _Unit(Struct):
     name: str
     starts: int = 0
+    dues: int = 0
     exits: int = 0
     failures: int = 0
     started_ns: int | None = None
@@ -56,15 +60,17 @@ class _Unit(Struct):
         elif found.id in _FAILED:
             self.failures += 1
             self.failed_ns = time_ns if self.failed_ns is None else self.failed_ns
-        if found.id in _STARTED or "restarts_total" in told:
-            self.starts += 1
+        is_start = found.id in _STARTED or "restarts_total" in told
+        self.starts += is_start
+        self.dues += found.id in _DUE
+        if is_start or found.id in _DUE:
             self.started_ns = time_ns if self.started_ns is None else self.started_ns
         pid = told.get("pid")
         self.pid = pid if isinstance(pid, int) else self.pid
         for name in ("result", "main_status", "restarts_total"):
             if name in told:
                 self.fields[name] = told[name]
-        if found.id == "systemd.start_limit":
+        if found.id in _GAVE_UP:
             self.fields["result"] = "start-limit-hit"
 
     def _exited(self, time_ns: int, status: object, how: object) -> None:
@@ -89,4 +95,10 @@ class _Unit(Struct):
             yield Event(self.failed_ns, "unit-failed", self.name, text, None, pid, failures, fields)
         if self.started_ns is not None:
             at = self.started_ns + (_AFTER_NS if self.started_ns == self.failed_ns else 0)
-            yield Event(at, "unit-start", self.name, count=self.starts, fields=dict(self.fields))
+            yield Event(
+                at,
+                "unit-start",
+                self.name,
+                count=max(self.starts, self.dues),
+                fields=dict(self.fields),
+            )
