@@ -70,6 +70,19 @@ def journal_export(*entries: dict[str, str]) -> bytes:
     return out
 
 
+def journal_verbose(*entries: dict[str, str]) -> str:
+    """By somebody in another zone, which does not matter."""
+    out = ""
+    for entry in entries:
+        micros = int(entry["__REALTIME_TIMESTAMP"])
+        out += f"Sun 2026-11-15 21:20:10.261679 CET [s=1c;i=1;b=ab;m=7d;t={micros:x};x=5c]\n"
+        for name, value in entry.items():
+            if not name.startswith("__"):
+                value = value.replace("\n", "\n" + " " * (len(name) + 5))
+                out += f"    {name}={value}\n"
+    return out
+
+
 def read(path: Path, data: bytes | str, folder: Path | None = None) -> list[Piece]:
     made.write(path, data)
     source = Source.of(path)

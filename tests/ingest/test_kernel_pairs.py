@@ -67,3 +67,14 @@ def test_the_kernel_itself_tells_wall_time_now_and_then() -> None:
     claim = hints.claim()
     assert claim is not None
     assert (claim.offset_ns, claim.trust) == (1_794_773_712_500_000_000, Trust.UPTIME)
+
+
+def test_lines_after_a_sleep_are_placed_after_it() -> None:
+    pairs = KernelPairs()
+    for second in range(100, 130):
+        pairs.place(BOOT + second * NS, second * NS, 0)
+    slept = 8 * 3600 * NS  # the kernel's clock stands still meanwhile
+    assert pairs.place(BOOT + slept + 131 * NS, 131 * NS, 0) == BOOT + slept + 131 * NS
+    claim = pairs.claim()
+    assert claim is not None
+    assert claim.offset_ns == BOOT + slept

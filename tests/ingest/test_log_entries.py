@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exhume.derive.stamps import some_years
 from exhume.ingest import log_entries
 from exhume.ingest.job_log import JobLog
-from exhume.ingest.journal import JournalLog
+from exhume.ingest.journal import Form, JournalLog
 from exhume.ingest.kernel_log import KernelLog
 from exhume.ingest.log_entries import Entry, LogEvents
 from exhume.ingest.log_reader import LogParser
@@ -28,8 +28,9 @@ PARSERS: list[Callable[[], LogParser]] = [
     lambda: KernelLog(HERE),
     lambda: SystemLog(HERE, some_years()),
     lambda: MonotonicLog(HERE),
-    lambda: JournalLog(is_export=False),
-    lambda: JournalLog(is_export=True),
+    lambda: JournalLog(Form.JSON),
+    lambda: JournalLog(Form.EXPORT),
+    lambda: JournalLog(Form.VERBOSE),
     lambda: JobLog(HERE),
 ]
 
@@ -145,6 +146,7 @@ LOGS = [
     (f"[  298.261679] node-1 kernel: {PAUSED}\n" * 3).encode(),
     log_made.journal_json(journal_fields(PAUSED), journal_fields(PAUSED)).encode(),
     log_made.journal_export(journal_fields(PAUSED), journal_fields(PAUSED)),
+    log_made.journal_verbose(journal_fields(PAUSED), journal_fields(PAUSED)).encode(),
     b"2026-11-15T20:20:10Z ERROR health check timed out after 7.8s\n" * 3,
 ]
 
@@ -182,7 +184,7 @@ def test_any_bytes_are_entries_or_nothing(
 
 def test_a_journal_value_that_claims_to_be_huge_takes_no_memory() -> None:
     data = b"__REALTIME_TIMESTAMP=1794774010261679\nMESSAGE\n" + b"\xff" * 7 + b"\x7f" + b"x" * 100
-    (entry,) = JournalLog(is_export=True).entries(io.BytesIO(data))
+    (entry,) = JournalLog(Form.EXPORT).entries(io.BytesIO(data))
     assert entry.text == "x" * 100
     assert entry.time_ns == AT_NS
 

@@ -184,6 +184,20 @@ FORMS = [
         AT_NS,
     ),
     (log_made.journal_export(journal_fields(PAUSED)).decode(), "journal export", WALL, AT_NS),
+    (
+        json.dumps([journal_fields(BEFORE), journal_fields(PAUSED)], indent=2),
+        "journal",
+        WALL,
+        AT_NS,
+    ),
+    (log_made.journal_verbose(journal_fields(PAUSED)), "journal verbose", WALL, AT_NS),
+    # journalctl --no-hostname
+    (
+        f"Nov 15 20:20:09 agent[812]: x\nNov 15 20:20:10 kernel: {PAUSED}\n",
+        "system log",
+        LOCAL,
+        SECOND_NS,
+    ),
 ]
 
 
@@ -356,3 +370,11 @@ def test_a_log_that_was_appended_to_itself_counts_once(tmp_path: Path) -> None:
 def test_the_log_of_a_display_server_is_none_of_the_kernel(tmp_path: Path) -> None:
     text = "[    23.456] (II) Module glx\n[    23.457] (EE) AIGLX error\n" * 3
     assert log_made.format_of(tmp_path / "Xorg.0.log", text) != "kernel log"
+
+
+def test_a_message_of_two_lines_is_whole_in_verbose_output(tmp_path: Path) -> None:
+    text = log_made.journal_verbose(
+        journal_fields("Traceback:\nray.exceptions.OwnerDiedError: x", kernel=False)
+    )
+    (event,) = log_made.events(log_made.read(tmp_path / "a", text))
+    assert event.fields["signature"] == "ray.owner_died"

@@ -1,4 +1,4 @@
-"""The journal as journalctl writes it out: json (lines, pretty, with separators) and export.
+"""The journal as journalctl writes it out: json (lines, pretty, with separators), export, verbose.
 
 A line of the kernel is one that came by the kernel's own way with its own facility: what user
 space writes to /dev/kmsg comes the same way, and keeps its facility.
@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from msgspec import Struct, field
 
+from exhume.ingest import journal_verbose
 from exhume.ingest.context import Context
 from exhume.ingest.journal_export import export_entries
 from exhume.ingest.kernel_pairs import KernelPairs
-from exhume.ingest.lines import lines_of
+from exhume.ingest.lines import head_lines, lines_of
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import Entry
 from exhume.ingest.log_hosts import only_host
@@ -38,8 +40,12 @@ WANTED = frozenset(
 
 
 def is_json(head: bytes, _: Path) -> bool:
-    start = head.lstrip(b"\x1e \r\n").removeprefix(b"data: ")[:65536]
+    start = head.lstrip(b"\x1e \r\n[").removeprefix(b"data: ")[:65536]
     return start.startswith(b"{") and b'"__REALTIME_TIMESTAMP"' in start
+
+
+def is_verbose(head: bytes, _: Path) -> bool:
+    return any(journal_verbose.is_head(line) for line in head_lines(head, 20))
 
 
 def is_export(head: bytes, _: Path) -> bool:
@@ -51,22 +57,32 @@ def host_of(head: bytes) -> str:
 
 
 def read_json(source: Source, context: Context) -> Iterator[Piece]:
-    yield from pieces(source, context, JournalLog(is_export=False))
+    yield from pieces(source, context, JournalLog(Form.JSON))
 
 
 def read_export(source: Source, context: Context) -> Iterator[Piece]:
-    yield from pieces(source, context, JournalLog(is_export=True))
+    yield from pieces(source, context, JournalLog(Form.EXPORT))
+
+
+def read_verbose(source: Source, context: Context) -> Iterator[Piece]:
+    yield from pieces(source, context, JournalLog(Form.VERBOSE))
+
+
+class Form(Enum):
+    JSON = "json"
+    EXPORT = "export"
+    VERBOSE = "verbose"
 
 
 class JournalLog(Struct, LogParser):
-    is_export: bool
+    form: Form
     times: LocalTimes = field(default_factory=LocalTimes)
     broken: int = 0
     """Entries that could not be read."""
     _pairs: KernelPairs = field(default_factory=KernelPairs)
 
     def entries(self, stream: BinaryIO) -> Iterator[Entry]:
-        for fields in export_entries(stream, WANTED) if self.is_export else self._objects(stream):
+        for fields in self._fields(stream):
             entry = self._entry(fields)
             if entry is None:
                 self.broken += 1
@@ -81,20 +97,30 @@ class JournalLog(Struct, LogParser):
                         entry.program, entry.pid,
                     )  # fmt: skip
 
+    def _fields(self, stream: BinaryIO) -> Iterator[Mapping[str, str]]:
+        if self.form is Form.EXPORT:
+            return export_entries(stream, WANTED)
+        if self.form is Form.VERBOSE:
+            return journal_verbose.entries(lines_of(stream, _MAX_OBJECT), WANTED)
+        return self._objects(stream)
+
     def _objects(self, stream: BinaryIO) -> Iterator[Mapping[str, str]]:
-        """One object a line, or one from `{` to `}` in lines of their own."""
+        """One object a line, or one from `{` to `}` in lines of their own, perhaps of a list."""
         parts: list[str] = []
         size = 0
         for line in lines_of(stream, _MAX_OBJECT):
-            line = line.lstrip("\x1e").removeprefix("data: ")
+            line = line.lstrip("\x1e \t").removeprefix("data: ").rstrip(" \t")
+            line = line if parts else line.removeprefix("[").lstrip()
             if not parts and not line.startswith("{"):
-                self.broken += bool(line.strip())
+                self.broken += line not in ("", "]", ",")
                 continue
             parts.append(line)
             size += len(line)
-            is_whole = line.startswith("}") or (len(parts) == 1 and line.rstrip().endswith("}"))
+            is_whole = line.startswith("}") or (
+                len(parts) == 1 and line.endswith(("}", "},", "}]"))
+            )
             if is_whole or size > _MAX_OBJECT:
-                found = _object("\n".join(parts)) if is_whole else None
+                found = _object("\n".join(parts).rstrip(",]")) if is_whole else None
                 parts, size = [], 0
                 if found is None:
                     self.broken += 1

@@ -35,18 +35,20 @@ class KernelPairs(Struct):
 
     def place(self, wall_ns: int, kernel_ns: int, step_ns: int) -> int:
         """When the kernel spoke, as wall time. `step_ns`: what wall times are rounded down to."""
-        if kernel_ns < self._last_kernel_ns - _REBOOT_NS:
+        latest = wall_ns + step_ns - kernel_ns
+        # The kernel's clock stands still while the machine sleeps, and the wall clock may be set.
+        slept = bool(self._near) and latest > min(self._near) + _MOST_LATE_NS
+        if slept or kernel_ns < self._last_kernel_ns - _REBOOT_NS:
             self._near.clear()
             self._all.clear()
         self._last_kernel_ns = kernel_ns
-        latest = wall_ns + step_ns - kernel_ns
         self._near.append(latest)
         self._all.append((latest, step_ns))
         at = kernel_ns + min(self._near)
         return max(at, wall_ns - _MOST_LATE_NS)
 
     def claim(self) -> Claim | None:
-        """Of the last boot in the log."""
+        """Of the last boot in the log, since the machine slept."""
         if not self._all:
             return None
         highest = min(latest for latest, _ in self._all)

@@ -133,6 +133,13 @@ FORMATS: tuple[Format, ...] = (
         _late("journal.host_of"),
     ),
     Format(
+        "journal verbose",
+        Role.CONTENT,
+        _late("journal.is_verbose"),
+        _late("journal.read_verbose"),
+        _late("journal.host_of"),
+    ),
+    Format(
         "system log",
         Role.CONTENT,
         _late("syslog.is_system_log"),

@@ -51,6 +51,9 @@ _PROGRAM = r"(?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?(?P<text>
 _TAGGED = re.compile(rf" (?P<host>[\w.:-]{{1,255}}) (?:{_FACILITY})?{_PROGRAM}", re.DOTALL)
 # Without a host: ` kern.err kernel: text` of OpenWrt's logread, ` kernel: text`
 _OWN = re.compile(rf" {_FACILITY}{_PROGRAM}", re.DOTALL)
+_PROCESS_ALONE = re.compile(
+    r" (?P<program>[^\s\[\]:]{1,64})\[(?P<pid>\d{1,10})\]: ?(?P<text>.*)", re.DOTALL
+)
 _KERNEL_ALONE = re.compile(r" (?P<program>kernel): ?(?P<text>.*)", re.DOTALL)
 # A console whose every line was stamped: `] [  298.261679] text`
 _CONSOLE = re.compile(r"[\]:]?\s{1,4}(?P<text>\[ {0,7}\d{1,8}\.\d{6}\] .*)", re.DOTALL)
@@ -82,7 +85,11 @@ def is_system_log(head: bytes, path: Path) -> bool:
         else:
             others += stamps.find(line) is not None
     # Many logs have two words and a colon behind the time: somebody must say who he is.
-    speaks = any(entry.program == "kernel" or entry.pid is not None for entry in known)
+    # Where nobody names the machine, it is a job's log, unless the kernel speaks.
+    has_host = any(entry.host for entry in known)
+    speaks = any(
+        entry.program == "kernel" or (has_host and entry.pid is not None) for entry in known
+    )
     # Lines without a stamp belong to those before them: a terminal breaks one into three or four.
     return speaks and len(known) >= others and 5 * len(known) >= len(lines)
 
@@ -180,7 +187,7 @@ def _tagged(body: str, *, may_be_5424: bool) -> re.Match[str] | None:
     found = _KERNEL_ALONE.match(body) or _OWN.match(body) or _TAGGED.match(body)
     if found is None and may_be_5424:
         found = _5424.match(body)
-    return found or _CONSOLE.match(body)
+    return found or _PROCESS_ALONE.match(body) or _CONSOLE.match(body)
 
 
 class MonotonicLog(Struct, LogParser):
