@@ -177,3 +177,20 @@ def test_an_entry_of_the_journal_that_somebody_forwarded_is_the_kernels(tmp_path
     assert (event.kind, event.subject, event.fields["level"]) == ("kernel-log", "eth0", 3)
     faked = json.dumps({**entry, "SYSLOG_FACILITY": "1"}) + "\n"
     assert not events(read(tmp_path / "b", faked))
+
+
+def test_a_log_that_is_mostly_dumps_is_a_log(tmp_path: Path) -> None:
+    dump = "".join(f"[state-dump] - num things {n}: 0\n" for n in range(50))
+    text = "".join(
+        f"[2026-11-15 20:{20 + n}:10,000 I 1 2] (raylet) node_manager.cc:538: state\n{dump}"
+        for n in range(12)
+    )
+    text += f"[2026-11-15 20:40:10,000 E 1 2] (raylet) a.cc:1: {LATE}\n"
+    path = tmp_path / "raylet.out"
+    assert format_of(path, text) == "job log"
+    (event,) = events(read(path, text))
+    assert event.time_ns == (AT + 20 * 60) * NS
+    letters = "".join(
+        f"2026-11-{30 - n} 20:20:10 was a day.\n" + "It has many lines.\n" * 50 for n in range(12)
+    )
+    assert format_of(path, letters) == ""

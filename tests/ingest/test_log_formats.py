@@ -128,6 +128,8 @@ FORMS = [
         SECOND_NS,
     ),
     (both("[<    0.000000>] ", "[<  298.261679>] "), "kernel log", KERNEL, UPTIME_NS),
+    # a piece out of dmesg -e
+    (both("[  +0.000000] ", "[+298.261679] "), "kernel log", KERNEL, UPTIME_NS),
     (
         both("5.4.0-7-a,6,1,1000000,-;", "5.4.0-7-a,3,2,298261679,-;"),
         "kernel log",

@@ -6,7 +6,7 @@ Lines without one (a traceback) happened when the last one before them did.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +24,8 @@ from exhume.ingest.streams import Source
 
 _MAX_OBJECT = 1 << 18
 _MAX_WAITING = 1000
+_DUMPED = 1000
+_IN_ORDER = 8
 _WORD = re.compile(r"[^\W\d_]{2,}")
 # `(MapWorker(f) pid=351, ip=10.0.0.1) `, `(raylet) `, `[rank0]:`
 _RAY = re.compile(
@@ -39,16 +41,27 @@ _STREAM = re.compile(r"^ (?:stdout|stderr) [FP] ")
 def is_job_log(head: bytes, _: Path) -> bool:
     """Strict: a table with a time column is none, nor is a text that mentions a time."""
     lines = head_lines(head)
+    times = list(_stamped(lines))
+    if times and 10 * len(times) >= len(lines) and (len(times) > 1 or len(lines) <= 3):
+        return True
+    # Ray's raylet dumps its state, hundreds of lines at a time: of what is stamped the order tells.
+    lines = head_lines(head, _DUMPED)
+    times = list(_stamped(lines))
+    return len(times) >= _IN_ORDER and 100 * len(times) >= len(lines) and times == sorted(times)
+
+
+def _stamped(lines: Iterable[str]) -> Iterator[int]:
     finder = StampFinder(some_years())
-    stamped = 0
     for line in lines:
         if line.startswith("{"):
-            stamped += of_object(line) is not None
+            found = of_object(line)
+            if found is not None:
+                yield found[0].time_ns
             continue
         stamp = finder.find(line)
         if stamp is not None and (stamp.start < 4 or _is_prefix(line[: stamp.start])):
-            stamped += _is_text(line[stamp.end :])
-    return stamped > 0 and 10 * stamped >= len(lines) and (stamped > 1 or len(lines) <= 3)
+            if _is_text(line[stamp.end :]):
+                yield stamp.time_ns
 
 
 def _is_text(rest: str) -> bool:

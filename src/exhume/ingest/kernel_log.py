@@ -31,7 +31,7 @@ from exhume.ingest.kernel_lines import (
     USER_SPACE,
     priority,
 )
-from exhume.ingest.lines import lines_of, unpasted
+from exhume.ingest.lines import head_lines, lines_of, unpasted
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import Entry
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
@@ -48,7 +48,10 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     with source.open() as stream:
         shifts = shifts_ns(_raw_times(_lines(stream, is_json=is_json)))
     local = LocalTimes(context.clock.zone)
-    log = KernelLog(source.path, context.clock.offset_ns, local, is_json, shifts)
+    has_minutes = any(MINUTE.match(unpasted(line)) for line in head_lines(source.head()))
+    log = KernelLog(
+        source.path, context.clock.offset_ns, local, is_json, shifts, has_minutes=has_minutes
+    )
     yield from pieces(source, context, log)
 
 
@@ -92,6 +95,8 @@ class KernelLog(Struct, LogParser):
     is_json: bool = False
     shifts: tuple[int, ...] = (0,)
     """What to add to the times of each boot."""
+    has_minutes: bool = True
+    """False: of what dmesg -e printed only times since the line before are there."""
     _is_raw: bool = True
     _kernel: str = ""
     _node: str = ""
@@ -134,18 +139,21 @@ class KernelLog(Struct, LogParser):
             self.times.saw(stamp)
         elif (found := KMSG.match(line)) is not None:
             return _record(found["record"])
+        elif (found := DELTA.match(line) or self._since(line)) is not None:
+            self._summed_ns += _since_boot_ns(found)
+            at = self._summed_ns
         elif (found := MINUTE.match(line) or SINCE.match(line)) is not None:
             when = minutes.of(found)
             if when is None:
                 return None
             self._is_raw, at = False, when
             self.times.without_zone = self.times.without_year = True
-        elif (found := DELTA.match(line)) is not None:
-            self._summed_ns += _since_boot_ns(found)
-            at = self._summed_ns
         else:
             return None
         return at, found["text"], *priority(found)
+
+    def _since(self, line: str) -> re.Match[str] | None:
+        return None if self.has_minutes else SINCE.match(line)
 
     def _entry(self, at: int, text: str, level: int, facility: int | None) -> Entry | None:
         """None for what the log has said before."""
