@@ -194,3 +194,10 @@ def test_a_log_that_is_mostly_dumps_is_a_log(tmp_path: Path) -> None:
         f"2026-11-{30 - n} 20:20:10 was a day.\n" + "It has many lines.\n" * 50 for n in range(12)
     )
     assert format_of(path, letters) == ""
+
+
+def test_a_traceback_is_no_rest_of_the_line_above_it(tmp_path: Path) -> None:
+    said = "ray.exceptions.RayActorError: The actor died unexpectedly."
+    text = f"{UTC} {said}\nTraceback (most recent call last):\n  File 'a.py', line 1\n"
+    (event,) = events(read(tmp_path / "a", text))
+    assert event.text == said

@@ -380,3 +380,14 @@ def test_a_message_of_two_lines_is_whole_in_verbose_output(tmp_path: Path) -> No
     )
     (event,) = log_made.events(log_made.read(tmp_path / "a", text))
     assert event.fields["signature"] == "ray.owner_died"
+
+
+def test_a_core_that_wakes_up_late_is_no_boot(tmp_path: Path) -> None:
+    text = f"""[    0.5] Linux version 5.4.0 (b)
+[    2.600000] smp: Bringing up secondary CPUs ...
+[    0.049243] smpboot: CPU 1 Converting physical 0 to logical die 1
+[  290.000000] {PAUSED}
+"""
+    times, notes = boots(tmp_path, text)
+    assert times == [290]
+    assert "boots" not in notes

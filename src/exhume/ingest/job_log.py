@@ -59,9 +59,10 @@ def _stamped(lines: Iterable[str]) -> Iterator[int]:
                 yield found[0].time_ns
             continue
         stamp = finder.find(line)
-        if stamp is not None and (stamp.start < 4 or _is_prefix(line[: stamp.start])):
-            if _is_text(line[stamp.end :]):
-                yield stamp.time_ns
+        if stamp is None or not _is_text(line[stamp.end :]):
+            continue
+        if stamp.start < 4 or _is_prefix(line[: stamp.start]):
+            yield stamp.time_ns
 
 
 def _is_text(rest: str) -> bool:

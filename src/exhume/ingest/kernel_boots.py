@@ -12,7 +12,8 @@ from msgspec import Struct, field
 from exhume.ingest.kernel_pairs import KernelHints
 
 NS = 1_000_000_000
-_BACK_NS = NS
+_BACK_NS = 10 * NS
+"""While a machine boots, cores that wake up late speak of times seconds ago."""
 _EARLY_NS = 5 * NS
 """Where the clock goes back to less than this it has started anew."""
 _KEPT = 200_000

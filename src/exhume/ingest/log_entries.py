@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -29,6 +31,8 @@ _MAX_UNITS = 100
 _MAX_HOSTS = 1000
 _TICK_NS = 10 * SECOND_NS
 _MAX_PARTS = 4
+_OPEN = ("detail", "reason")
+"""Fields that take whatever follows: of a program's line that may be a traceback."""
 
 
 class Entry(Struct):
@@ -111,7 +115,7 @@ class HostEvents(Struct):
         for between in ("", " ") if is_full else (" ", ""):
             text = last.text + between + rest.text
             joined = match(text, known)
-            if joined is None or not _says_more(joined, found):
+            if joined is None or not _says_more(joined, found, () if last.is_kernel else _OPEN):
                 continue
             if found is not None:
                 self._forget_last()
@@ -208,13 +212,16 @@ class LogEvents:
         return replace(block, tick_ns=block.tick_ns[inside], values=block.values[inside])
 
 
-def _says_more(joined: Match, before: Match | None) -> bool:
+def _says_more(joined: Match, before: Match | None, open_fields: Sequence[str]) -> bool:
     if before is None:
         return True
     if joined.id != before.id:
         return False
-    size = sum(len(str(value)) for value in joined.fields.values())
-    return size > sum(len(str(value)) for value in before.fields.values())
+    return _size(joined, open_fields) > _size(before, open_fields)
+
+
+def _size(found: Match, open_fields: Sequence[str]) -> int:
+    return sum(len(str(value)) for name, value in found.fields.items() if name not in open_fields)
 
 
 def _restart_blocks(restarts: dict[int, dict[str, int]]) -> tuple[Block, ...]:
