@@ -11,6 +11,11 @@ xz, zstd, bzip2). What a file is shows in what is in it, not in its name. Folder
 for the files in them; what is nothing of the kind there is passed over, and named. A pipe is read
 to its end. docs/import.md says what to collect.
 
+Takes logs, too: of the kernel (dmesg in all its forms, consoles, netconsole), of the journal
+(journalctl -o short to verbose, json, export), of syslog, and of programs and supervisors, whose
+lines have a time stamp or are JSON with one. What is quoted, grepped or broken by a terminal counts
+as well. `exhume events` shows what was found in them; most lines mean nothing.
+
 All files end up on one time axis. perf's times count from about boot; their wall time comes from
 clocks that were recorded (`perf record -k`), from marks of wall time and uptime in copies of /proc
 files, from the time in a file's name (perf-HOST-20250102-03-04-05-120s.data, or as perf record
@@ -30,6 +35,7 @@ Examples:
   exhume import perf.data
   exhume import /mnt/incident --into incident        a folder of captures and kallsyms
   exhume import 'perf-*.data' kallsyms --name gpu-7   pieces of a night, the kernel's names
+  exhume import dmesg.txt journal.json train.log      what the logs say
   exhume import out.perf.txt.gz --offset 1794773712.007
   perf script | exhume import -                      what another program writes
   exhume why --data incident                         what was it?
