@@ -1,7 +1,7 @@
 """Which log line means what: signatures are data (kernel_log.toml, job_log.toml); this matches.
 
 A flood must be cheap: a line is tried against a pattern only if it has the signature's literal, and
-looking for 80 literals in a line takes 3 µs.
+looking for 120 literals in a line takes 7 µs.
 """
 
 from __future__ import annotations
