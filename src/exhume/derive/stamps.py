@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from exhume.derive.stamp_words import MONTH, ZONE, month, zone_minutes
+from exhume.derive.stamp_words import MONTH, month
+from exhume.derive.zone_names import ZONE, minutes_east
 
 NS = 1_000_000_000
 _DAY_S = 86_400
@@ -286,7 +287,7 @@ class StampFinder(Struct):
         at = style.read(found, self.years)
         if at is None:
             return None
-        has_zone = style.is_utc or (style.zone > 0 and zone_minutes(found[style.zone]) is not None)
+        has_zone = style.is_utc or (style.zone > 0 and minutes_east(found[style.zone]) is not None)
         has_year = style.has_year or (style.read is _klog and found[1] is not None)
         return Stamp(at, found.start(), found.end(), has_zone, has_year)
 
@@ -313,7 +314,7 @@ def number_ns(value: float) -> int:
 
 
 def zone_ns(zone: str | None) -> int:
-    return (zone_minutes(zone) or 0) * 60 * NS
+    return (minutes_east(zone) or 0) * 60 * NS
 
 
 def fraction_ns(digits: str | None) -> int:

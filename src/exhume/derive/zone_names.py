@@ -16,11 +16,23 @@ _MINUTES = {
     "EDT": -240, "EST": -300, "CDT": -300, "MDT": -360, "MST": -420, "PDT": -420, "PST": -480,
     "AKDT": -480, "AKST": -540, "HST": -600,
 }  # fmt: skip
+# China's and North America's, India's and Israel's: a zone that only its writer knows.
+_UNSURE = ("CST", "IST")
 _OFFSET = re.compile(r"([+-])(\d\d)(?::?(\d\d))?")
+ZONE = "|".join(
+    (
+        *sorted((*_MINUTES, *_UNSURE), key=len, reverse=True),
+        r"[+-]\d\d:?\d\d",
+        r"[+-](?:0\d|1[0-4])",
+    )
+)
+"""What may be one, for a regular expression: `minutes_east` says whether it is."""
 
 
-def minutes_east(zone: str) -> int | None:
-    """Of `CET`, `+01`, `+0530`, `-03:00`; None where that is not known."""
+def minutes_east(zone: str | None) -> int | None:
+    """Of `CET`, `+01`, `+0530`, `-03:00`; None where nothing is said, or nothing that is sure."""
+    if not zone:
+        return None
     if zone in _MINUTES:
         return _MINUTES[zone]
     found = _OFFSET.fullmatch(zone)

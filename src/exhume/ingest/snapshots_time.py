@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from exhume.derive.stamp_words import month_by_name
 from exhume.derive.zone_names import minutes_east
 
 NS = 1_000_000_000
@@ -33,13 +34,6 @@ _FORMS = tuple(
         r" (?P<year>\d{4})",
     )
 )
-_MONTHS = (
-    ("jan", "ene", "gen"), ("feb", "fév", "fev"), ("mar", "mär"), ("apr", "avr", "abr"),
-    ("may", "mai", "mag", "mei"), ("jun", "juin", "giu"), ("jul", "juil", "lug"),
-    ("aug", "aoû", "ago"), ("sep", "set"), ("oct", "okt", "ott", "out"), ("nov",),
-    ("dec", "dez", "déc", "dic"),
-)  # fmt: skip
-"""How their names begin, in English, German, French, Spanish, Italian, Portuguese and Dutch."""
 _STEPS = {12: 1_000_000, 13: 1_000_000, 15: 1_000, 16: 1_000, 18: 1, 19: 1}
 """By the number of digits: milli-, micro- and nanoseconds since 1970."""
 
@@ -72,11 +66,11 @@ def instant(text: str) -> Instant | None:
 def _of_form(found: re.Match[str]) -> Instant | None:
     parts = found.groupdict()
     name, year = parts.get("name"), parts["year"] or parts.get("late_year")
-    month = int(parts["month"]) if name is None else _month(name)
+    month = int(parts["month"]) if name is None else month_by_name(name.rstrip(".,"))
     hour = int(parts["hour"])
     if parts.get("half"):
         hour = hour % 12 + (12 if parts["half"] == "PM" else 0)
-    if not year or not year.isascii() or not 1980 <= int(year) < 2200:
+    if month is None or not year or not year.isascii() or not 1980 <= int(year) < 2200:
         return None
     try:
         at = datetime(
@@ -86,11 +80,5 @@ def _of_form(found: re.Match[str]) -> Instant | None:
     except ValueError:
         return None
     fraction = int((parts["fraction"] or "0").ljust(9, "0"))
-    east = minutes_east(parts["zone"]) if parts["zone"] else None
+    east = minutes_east(parts["zone"])
     return Instant((int(at.timestamp()) - (east or 0) * 60) * NS + fraction, east is not None)
-
-
-def _month(name: str) -> int:
-    """0 where it is none."""
-    lower = name.casefold()
-    return next((n for n, names in enumerate(_MONTHS, 1) if lower.startswith(names)), 0)
