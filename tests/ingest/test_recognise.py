@@ -38,6 +38,8 @@ FTRACE = "          <idle>-0     [001] d..2  1234.567890: sched_switch: prev_com
         (SYSLOG.encode(), "system log"),
         (FTRACE.encode(), None),
         (bytes(5000), None),
+        (b"1794773717 240\n1794773718 241\n1794773719 241\n", None),
+        (b"java 12\n\t7f12 run (/lib/x.so)\n\t7f13 main (/lib/x.so)\n\n", "perf script"),
     ],
 )
 def test_files_are_told_by_what_is_in_them(data: bytes, name: str | None, tmp_path: Path) -> None:
