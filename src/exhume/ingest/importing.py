@@ -19,7 +19,6 @@ from exhume.host import Host
 from exhume.ingest.clocks import ClockHints, name_host
 from exhume.ingest.inputs import Input, Missing, expand
 from exhume.ingest.manifest import Manifest
-from exhume.ingest.not_read import explained
 from exhume.ingest.piped import without_pipes
 from exhume.ingest.placing import Placing
 from exhume.ingest.pool import Failed, Pool
@@ -27,7 +26,6 @@ from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
 from exhume.ingest.report import ImportReport, InputReport
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
-from exhume.ingest.unreadable import known_as
 from exhume.ingest.work import ReadTask, merge_segment, read_input
 from exhume.perf import script_header
 from exhume.perf.datafile import PerfData
@@ -189,16 +187,20 @@ def _recognised(
                 seen.add(one.id)
                 yield _Known(one, source, found, _host(source, found))
                 continue
-            problem = f"{path}, offset 0: expected {EXPECTED}"
-            if known := known_as(source.head()) or explained(source.head()):
-                problem += f"; {known}"
-            if not one.size_bytes:
-                problem = f"{path} is empty"
+            problem = _unknown(source) if one.size_bytes else f"{path} is empty"
         except OSError as error:
             problem = f"{path} can't be read: {error.strerror or error}"
         reports[path] = InputReport(
             path, "", "failed" if one.is_named else "skipped", problems=(problem,)
         )
+
+
+def _unknown(source: Source) -> str:
+    """What is wrong with a file that is nothing known."""
+    from exhume.ingest.not_read import explained  # takes 30 ms to load, and is seldom asked
+
+    known = explained(source.head())
+    return f"{source.path}, offset 0: expected {EXPECTED}" + (f"; {known}" if known else "")
 
 
 def _host(source: Source, found: Format) -> str:

@@ -7,13 +7,30 @@ import re
 from exhume.ingest.csv_table import strange_columns
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.snapshots_sections import sections, without_paths
+from exhume.perf.datafile import MAGICS
 
 _SAR = "`sar -P ALL -f FILE` prints it as text that can be imported"
 _CORES = "`mpstat -P ALL 1` tells of single cores, `pidstat -u 1` of processes"
+_UNPACK = "unpack it, and import the folder"
 _HEAD_BYTES = 1 << 14
 _MOST_LISTED = 6
 # How each begins, or what one of its first lines is.
 _OTHERS: tuple[tuple[bytes, str, str], ...] = (
+    (rb"\A\x04\x22\x4d\x18", "a file that lz4 made", "unpack it first"),
+    (rb"\APK\x03\x04", "a zip archive", _UNPACK),
+    (rb"\A7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+    (rb"(?s)\A.{257}ustar", "a tar archive", _UNPACK),
+    (rb"\A\x7fELF", "a program or a core dump", "give its folder with --symfs"),
+    (
+        rb"\A# To display the perf.data header info",
+        "the text of perf report, without times",
+        "import its perf.data, or the text of `perf script`",
+    ),
+    (
+        rb"\A(?:(?:[^\n;]+;)+[^\n;]* \d+(?:\r?\n|\Z)){2}",
+        "folded stacks, without times",
+        "import the perf.data or the text of `perf script` that they were made of",
+    ),
     (rb"\A\x96\xd5|\A\xd5\x96", "a binary file of sar", _SAR),
     (rb'\A\s*\{\s*"sysstat"', "JSON of sadf", _SAR),
     (rb"\A# hostname;interval;timestamp", "a table of sadf", _SAR),
@@ -48,6 +65,8 @@ _PATTERNS = tuple((re.compile(one, re.MULTILINE), what, todo) for one, what, tod
 
 def explained(head: bytes) -> str:
     """`what it is: what to do`; empty where that is not known either."""
+    if (at := head.find(MAGICS[0])) > 0:  # `perf record -o - 2>&1`, or a greeting of ssh
+        return f"at offset {at} a perf.data begins: cut off the rest with `tail -c +{at + 1}`"
     head = head[:_HEAD_BYTES]
     for pattern, what, todo in _PATTERNS:
         if pattern.search(head):

@@ -81,7 +81,7 @@ def _is_script(head: bytes, _: Path) -> bool:
         return True  # also where no sample follows
     found = Scanner().read(head, at_end=True)
     with_time = int((found.time != NO_NUMBER).sum())
-    # Without times only stacks tell it from a table of numbers, and a stack is set off or has files.
+    # Without times only stacks tell it from a table of numbers: they are set off, or name files.
     with_stack = sum(1 for text in found.new_stacks if text[:1].isspace() or b"(" in text)
     return len(found) > found.odd and (with_time > 0 or with_stack > 0)
 
