@@ -93,6 +93,19 @@ def test_files_of_a_folder_that_are_nothing_are_named(
     assert "notes-11 and 2 more" in shown
 
 
+def test_folders_inside_are_not_looked_into_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"2026-11-02T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n"
+    write(tmp_path / "in" / "truth" / "kern.log", line)
+    assert run(str(tmp_path / "in"), "--into", str(tmp_path / "out")) != 0
+    assert f"name the folders inside too: {tmp_path}/in/truth" in capsys.readouterr().err
+    write(tmp_path / "in" / "kern.log", line)
+    assert run(str(tmp_path / "in"), "--into", str(tmp_path / "in" / "out")) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1 folder inside not looked into: truth; name what belongs to it." in shown
+
+
 def test_of_a_log_alone_its_events_are_what_to_ask_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

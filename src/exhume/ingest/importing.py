@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.host import Host
 from exhume.ingest.clocks import ClockHints, name_host
-from exhume.ingest.inputs import Input, Missing, expand
+from exhume.ingest.inputs import Input, Missing, expand, folders_inside
 from exhume.ingest.manifest import Manifest
 from exhume.ingest.piped import without_pipes
 from exhume.ingest.placing import Placing
@@ -78,8 +78,10 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
     piped = folder / "piped"
     with _alone(options.into, folder), without_pipes(options.files, piped) as files:
         inputs, missing = expand(files, options.into, piped)
+        folders = folders_inside(files, options.into)
         if not inputs and not missing:
-            raise ExhumeError("there is nothing to import", todo="name files or folders")
+            todo = f"name the folders inside too: {folders[0]}, …" if folders else "name files"
+            raise ExhumeError("there is nothing to import", todo=todo)
         manifest = Manifest(folder)
         reports = {str(one.path): _missing(one) for one in missing}
         known = list(_recognised(inputs, manifest, reports))
@@ -109,6 +111,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
             recordings=placing.recordings(),
             inputs=tuple(reports[path] for path in sorted(reports)),
             seconds=time.monotonic() - began,
+            folders=folders,
         )
 
 

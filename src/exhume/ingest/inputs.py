@@ -59,6 +59,22 @@ def expand(
     return sorted(found.values(), key=lambda one: str(one.path)), missing
 
 
+def folders_inside(given: Sequence[str], besides: Path) -> tuple[str, ...]:
+    """Folders in the folders that were named: `_paths` does not look into them."""
+    own, found = besides.resolve(), []
+    for path in map(Path, given):
+        if path.is_dir() and not _is_perf_folder(path):
+            found += [
+                str(entry)
+                for entry in path.iterdir()
+                if entry.is_dir()
+                and not entry.name.startswith(".")
+                and not _is_perf_folder(entry)
+                and entry.resolve() != own
+            ]
+    return tuple(sorted(found))
+
+
 def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
     for text in given:
         path = Path(text)

@@ -43,3 +43,5 @@ class ImportReport(Struct, frozen=True):
     inputs: tuple[InputReport, ...]
     seconds: float
     """How long it took."""
+    folders: tuple[str, ...] = ()
+    """Inside those that were named, and not looked into."""

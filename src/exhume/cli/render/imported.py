@@ -63,13 +63,21 @@ def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
     parts += _remarks("clocks", [(one, (one.clock,)) for one in shown if one.clock], _BOLD)
     parts += _remarks("notes", [(one, one.notes) for one in shown], _BOLD)
     if skipped:
-        names = ", ".join(map(printable, skipped[:_SHOWN_NAMES]))
-        more = f" and {len(skipped) - _SHOWN_NAMES} more" if len(skipped) > _SHOWN_NAMES else ""
-        text = f"{count(len(skipped), 'other file')} could not be read as anything: {names}{more}"
+        what = f"{count(len(skipped), 'other file')} could not be read as anything"
+        text = f"{what}: {_listed(skipped)}"
         parts += [Text(text, _DIM), Text()]
+    if report.folders:
+        names = _listed([PurePath(folder).name for folder in report.folders])
+        text = f"{count(len(report.folders), 'folder')} inside not looked into: {names}"
+        parts += [Text(f"{text}; name what belongs to it.", _DIM), Text()]
     sampled = [one for one in shown if one.kept]
     parts += [line for one in report.recordings for line in _recording(one, view, sampled)]
     return Group(*parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    return ", ".join(map(printable, names[:_SHOWN_NAMES])) + more
 
 
 def _row(one: InputReport, view: Viewpoint) -> list[Text]:
