@@ -5,7 +5,7 @@ from exhume.model.reading import Reading
 from exhume.model.series import MISSING
 from exhume.model.stack import Mode
 from exhume.perf.records import KernelSymbol
-from tests.perf.records_encoder import KERNEL
+from tests.perf.records_encoder import KERNEL, USER
 from tests.perf.test_history import Story, child
 from tests.perf.test_naming import (
     k,
@@ -104,6 +104,26 @@ def test_a_bpf_program_loaded_since_the_kernels_symbols_were_read_has_its_name(l
         ("ksys_read", "[unknown]"),
         ("ksys_read", "bpf_prog_6deef7357e7b4530"),
     ]
+
+
+def test_idle_samples_from_before_the_kernels_symbols_were_read_are_left_out(log: Log) -> None:
+    """The recorder knows where the idle loop lies only some seconds after it began."""
+    idle = (KERNEL, k("do_idle"))
+    log.begin().scan(NODE)
+    log.tick(Hit(100, 0, 0, idle), Hit(200, 0, 0, IN_SOFTIRQ), Hit(300, 0, 100, IN_READ))
+    log.tick(Hit(100, 1, 0, (k("do_idle"),)), Hit(200, 1, 100, (KERNEL, k("do_idle"), USER)))
+    assert [(s.core, s.comm, s.path) for s in seen(log.read())] == [
+        (0, "swapper", PATHS[IN_SOFTIRQ]),
+        (0, "server", PATHS[IN_READ]),
+        (1, "server", ("do_idle",)),  # whoever it was, it was no idle task
+    ]
+
+
+def test_without_the_kernels_names_idle_samples_cannot_be_told(log: Log) -> None:
+    for table in (log.path.parent / "symbols").iterdir():
+        table.unlink()
+    log.begin().tick(Hit(100, 0, 0, (KERNEL, k("do_idle"))))
+    assert len(seen(log.read())) == 1
 
 
 def test_a_live_window_limits_the_samples_and_nothing_else(log: Log) -> None:

@@ -19,6 +19,7 @@ from exhume.perf.datafeatures import Features
 from exhume.perf.dataorder import Epoch, pick
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History, SideBand
+from exhume.perf.idle import idle_samples
 from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import NO_FORKS, concat
 from exhume.perf.stack_names import MappedCode
@@ -111,7 +112,7 @@ class CaptureNames:
 
     def is_idle(self, ip: U64, pid: I32) -> Bool:
         self._ready()
-        return self.kernel.idle(ip, pid)
+        return idle_samples(self.kernel.table, ip, pid)
 
     def _ready(self) -> Namer:
         """The kernel's place is among the first records, so by now it is known."""

@@ -11,12 +11,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exhume.derive.kernel_frames import is_idle_loop
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
-from exhume.model.arrays import I32, U64, Bool
 from exhume.perf.datachunk import KernelMap
 from exhume.perf.datafeatures import Features
 from exhume.perf.symbols import elf, kallsyms
@@ -41,18 +39,6 @@ class KernelNames(Struct, frozen=True):
     table: SymbolTable | None
     how: str
     """Where they come from, or why there are none."""
-
-    def idle(self, ip: U64, pid: I32) -> Bool:
-        """Samples of the idle loop itself; interrupt work on top of it is not."""
-        found = np.zeros(len(ip), np.bool_)
-        rows = np.flatnonzero(pid == 0)
-        if self.table is None or not len(rows):
-            return found
-        addresses, which = np.unique(ip[rows], return_inverse=True)
-        symbols = self.table.lookup(addresses)
-        names = [self.table.name(one) if one >= 0 else "" for one in symbols.tolist()]
-        found[rows] = np.array([is_idle_loop(name) for name in names], np.bool_)[which]
-        return found
 
 
 class _Kallsyms(Struct, frozen=True):

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exhume.errors import ParseError
-from exhume.model.arrays import I64, U64
+from exhume.model.arrays import I64, U64, Bool
 from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.event import Event
 from exhume.model.sample import Samples, Stretch
@@ -25,6 +25,7 @@ from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
 from exhume.perf.births import exec_events, exit_events
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import BEFORE_ALL, History, SideBand
+from exhume.perf.idle import idle_rows
 from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, concat
 from exhume.perf.stack_names import MappedCode
@@ -100,8 +101,8 @@ class Assembler:
         self._history = History()
         self._cgroups = _Cgroups()
         self._files: dict[int, MappedCode] = {}
-        kernel = symbols.kernel(self._origin.boot_id)
-        self._symbolizer = Symbolizer(FrameTable(), symbols.find, kernel)
+        self._kernel = symbols.kernel(self._origin.boot_id)
+        self._symbolizer = Symbolizer(FrameTable(), symbols.find, self._kernel)
         self._namer = Namer(self._history, self._symbolizer, self._files)
         # Questions of a live head want them as they are; a segment wants them small.
         self._events: list[Event] | EventColumns = [] if spill_folder is None else EventColumns()
@@ -229,7 +230,11 @@ class Assembler:
 
     def _name(self, raw: RawSamples) -> None:
         if self._window is not None:
-            raw = _within(raw, *self._window)
+            start_ns, end_ns = self._window
+            raw = _chosen(raw, (raw.time >= start_ns) & (raw.time < end_ns))
+        is_idle = idle_rows(self._kernel, raw)
+        if is_idle.any():
+            raw = _chosen(raw, ~is_idle)
         threads, nodes = self._namer.name(raw)
         self._samples.add(raw.time, raw.core, threads, nodes)
 
@@ -291,8 +296,7 @@ def _since_ever(scanned: Table, empty: Table) -> Table:
     return concat([before, scanned], empty)
 
 
-def _within(raw: RawSamples, start_ns: int, end_ns: int) -> RawSamples:
-    rows = (raw.time >= start_ns) & (raw.time < end_ns)
+def _chosen(raw: RawSamples, rows: Bool) -> RawSamples:
     return replace(
         raw, time=raw.time[rows], core=raw.core[rows], pid=raw.pid[rows], tid=raw.tid[rows],
         stack=raw.stack[rows], cgroup=raw.cgroup[rows],
