@@ -26,7 +26,8 @@ MONTH = r"(?:[^\W\d_]{3,6}\.?|\d{1,2}[月월])"
 def month(word: str) -> int | None:
     """1 to 12, or None where it is no month."""
     if word[-1:] in ("月", "월"):
-        number = int(word[:-1])
+        digits = word[:-1]
+        number = int(digits) if digits.isascii() and digits.isdigit() else 0
         return number if 1 <= number <= 12 else None
     return _MONTH.get(word.rstrip(".").lower())
 

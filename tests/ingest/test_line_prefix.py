@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.ingest.line_prefix import plain, prefix_of
+
+TABLE = b"""20:15:17     CPU    %usr   %nice    %sys   %idle
+20:15:18       0    1.00    0.00    2.00   97.00
+20:15:18       1    3.00    0.00    4.00   93.00
+"""
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"> ",
+        b"    ",
+        b"Nov 15 20:15:18 ",
+        b"[2026-11-15 20:15:18] ",
+        b"Nov 15 20:15:18 gpu-7 x[7]: ",
+    ],
+)
+def test_what_stands_before_every_line_is_taken_off(before: bytes) -> None:
+    assert plain(b"".join(before + line for line in TABLE.splitlines(keepends=True))) == TABLE
+
+
+def test_lines_as_the_tool_wrote_them_have_none() -> None:
+    assert prefix_of(TABLE) is None
+    assert prefix_of(b"no table at all\n") is None
+
+
+@given(st.integers(1, 60))
+def test_it_goes_however_the_text_is_cut(step: int) -> None:
+    text = b"".join(b"Nov 15 20:15:18 " + line for line in TABLE.splitlines(keepends=True))
+    found = prefix_of(text)
+    assert found is not None
+    parts = (text[at : at + step] for at in range(0, len(text), step))
+    assert b"".join(found.lines(parts)) == TABLE
