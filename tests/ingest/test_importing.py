@@ -358,3 +358,21 @@ def test_a_bug_in_a_reader_costs_only_its_input(
     assert report["0.txt"].state == "failed"
     assert "internal error: RuntimeError: oops" in report["0.txt"].problems[0]
     assert report["1.txt"].state == "imported"
+
+
+def test_another_import_to_the_same_place_has_nothing_of_the_one_before(tmp_path: Path) -> None:
+    """Inputs that differ only in their middle have one id, and so one place to be put aside in."""
+    plain = made.script(20.0)
+    other, at = plain, len(plain) // 2
+    for number in range(50):
+        at = other.index("worker    70", at + 1)
+        other = f"{other[:at]}w{number:05}    70{other[at + 12 :]}"
+    found = []
+    for text in (plain, other):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        path = write(tmp_path / "perf-node-1-20261115-201517-20s.txt", text)
+        (report,) = do_import(tmp_path / "out", path).inputs
+        assert (report.state, report.problems) == ("imported", ())
+        (segment,) = made.segments(tmp_path / "out")
+        found.append(len(set(segment.threads().threads.comm)))
+    assert found == [1, 51]

@@ -135,6 +135,7 @@ def read_input(task: ReadTask) -> list[PieceSummary]:
     """Raises ExhumeError or OSError where the input can't be read at all."""
     _Shared.last.clear()
     if not task.folder.exists():
+        _loaded.cache_clear()  # of an earlier import by this process, to the same place
         draft = task.folder.with_name(task.folder.name + _DRAFT)
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
