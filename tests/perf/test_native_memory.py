@@ -20,12 +20,13 @@ from tests.perf.test_native import ALL_BITS, MIXED
 DRIVER = r"""
 #include "native.c"
 #include "joins.c"
+#include "paths.c"
 #include <stdio.h>
 #define ROOM(n) malloc((n) ? (n) : 1)
 int main(void) {
     uint64_t length, walks = 0;
     xh_stacks *stacks = xh_stacks_new(4);
-    xh_tree *tree = xh_tree_new(), *names = xh_tree_new();
+    xh_tree *names = xh_tree_new();
     xh_layout layouts[2];
     uint64_t ids[3] = {1, 5, 1ull << 40};
     uint16_t of_id[3] = {0, 1, 1};
@@ -58,46 +59,58 @@ int main(void) {
         if (told.consumed != n.consumed) return 14;
         int64_t *start = ROOM(8 * m.new_stacks), *count = ROOM(8 * m.new_stacks);
         int64_t *space = ROOM(8 * m.new_stacks), at = 0;
-        uint32_t *ends = ROOM(4 * m.new_stacks), *children = ROOM(4 * m.new_stacks);
-        for (uint64_t i = 0; i < m.new_stacks; i++) {
+        uint64_t found = m.new_stacks;
+        for (uint64_t i = 0; i < found; i++) {
             start[i] = at, count[i] = c.word_count[i], space[i] = (int64_t)(i % 3) - 1;
             at += count[i];
         }
         uint64_t *words = ROOM(8 * at); /* exactly as many as there are */
         memcpy(words, c.words, 8 * at);
-        if (!xh_tree_add(tree, words, start, count, space, m.new_stacks, ends)) return 5;
-        for (uint64_t i = 0; i < m.new_stacks; i++)
-            if (ends[i] >= xh_tree_count(tree)) return 6;
-        if (!xh_tree_children(names, ends, words, 0, children)) return 7;
-        for (uint64_t i = 0; i < m.new_stacks; i++) ends[i] %= xh_tree_count(names);
-        if (!xh_tree_children(names, ends, words, m.new_stacks, children)) return 7;
-        free(start), free(count), free(space), free(ends), free(children), free(words);
+        int64_t *lengths = ROOM(8 * found);
+        uint32_t *steps = ROOM(4 * at), *path = ROOM(4 * found), *ends = ROOM(4 * found);
+        uint32_t *process = ROOM(4 * found), top[2] = {0, 0};
+        uint8_t *modes = ROOM(found);
+        xh_places *places = xh_places_new();
+        if (!xh_places_add(places, words, start, count, space, found, start, steps, lengths))
+            return 5;
+        uint32_t n_places = xh_places_count(places);
+        uint64_t *address = ROOM(8 * n_places);
+        int32_t *spaces = ROOM(4 * n_places);
+        uint8_t *kind = ROOM(n_places), *nameless = ROOM(n_places);
+        uint32_t *frame = ROOM(4 * n_places);
+        int8_t *mode = ROOM(n_places);
+        xh_places_columns(places, address, spaces, kind);
+        xh_places_free(places);
+        for (uint32_t i = 0; i < n_places; i++) {
+            if (kind[i] != PLACE_USER && kind[i] != PLACE_KERNEL) return 6;
+            frame[i] = (uint32_t)address[i] % 7, mode[i] = i % 5 - 1, nameless[i] = i % 3 == 0;
+        }
+        for (uint64_t i = 0; i < found; i++) {
+            if (lengths[i] > count[i]) return 8;
+            for (int64_t k = 0; k < lengths[i]; k++)
+                if (steps[start[i] + k] >= n_places) return 9;
+            path[i] = (uint32_t)(found - 1 - i), process[i] = i % 4 > 1;
+        }
+        uint32_t one = 1;
+        if (!xh_tree_children(names, top, &one, 1, top + 1)) return 7;
+        xh_named named = {frame, mode, nameless, kind};
+        if (!xh_tree_join(names, steps, start, lengths, &named, top, process, path, found, ends,
+                          modes))
+            return 10;
+        for (uint64_t i = 0; i < found; i++)
+            if (ends[i] >= xh_tree_count(names) || modes[i] > 3) return 11;
+        free(start), free(count), free(space), free(words), free(lengths), free(steps), free(path);
+        free(ends), free(process), free(modes), free(address), free(spaces), free(kind);
+        free(nameless), free(frame), free(mode);
         void **columns = (void **)&c;
         for (size_t i = 0; i < sizeof c / sizeof *columns; i++) free(columns[i]);
         free(buf);
         if (++walks % 97 == 0) xh_stacks_reset(stacks);
     }
-    uint32_t n = xh_tree_count(tree), top[1] = {0};
-    const xh_node *nodes = xh_tree_nodes(tree);
-    for (uint32_t i = 1; i < n; i++)
-        if (nodes[i].parent >= i || nodes[i].depth != nodes[nodes[i].parent].depth + 1) return 8;
-    uint32_t *place = ROOM(4 * n), *first = ROOM(4 * n), *node = ROOM(4 * n);
-    uint32_t *process = calloc(n, 4);
-    uint32_t places = xh_tree_places(tree, place, first);
-    if (places > n) return 9;
-    uint32_t *frame = ROOM(4 * places), *ends = ROOM(4 * n);
-    int8_t *mode = ROOM(places);
-    uint8_t *nameless = ROOM(places), *modes = ROOM(n);
-    for (uint32_t i = 0; i < places; i++)
-        frame[i] = i % 7, mode[i] = i % 5 - 1, nameless[i] = i % 3 == 0;
-    for (uint32_t i = 0; i < n; i++) node[i] = i;
-    xh_named named = {frame, mode, nameless};
-    if (!xh_tree_join(tree, place, &named, names, top, process, node, n, ends, modes)) return 10;
-    for (uint32_t i = 0; i < n; i++)
-        if (ends[i] >= xh_tree_count(names) || modes[i] > 3) return 11;
-    free(place), free(first), free(process), free(node), free(frame), free(ends);
-    free(mode), free(nameless), free(modes);
-    xh_tree_free(tree), xh_tree_free(names), xh_stacks_free(stacks);
+    const xh_node *nodes = xh_tree_nodes(names);
+    for (uint32_t i = 1; i < xh_tree_count(names); i++)
+        if (nodes[i].parent >= i || nodes[i].depth != nodes[nodes[i].parent].depth + 1) return 16;
+    xh_tree_free(names), xh_stacks_free(stacks);
     printf("%llu\n", (unsigned long long)walks);
     return 0;
 }

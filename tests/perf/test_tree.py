@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from exhume.derive.stacks import level_starts
 from exhume.model.arrays import I64
-from exhume.model.stack import Frame, FrameKind, StackTree
-from exhume.perf.tree import AddressTree, NodeKind, TreeBuilder, address_tree
-from tests.perf.records_encoder import KERNEL, USER
+from exhume.model.stack import Frame, FrameKind, Mode, StackTree
+from exhume.perf.paths import Paths, PlaceKind, Places
+from exhume.perf.tree import NamedPlaces, TreeBuilder
 
 FRAMES = [Frame(str(number), "", FrameKind.USER) for number in range(1 << 16)]
 PATH = st.lists(st.integers(1, 4), max_size=6).map(tuple)
@@ -93,99 +93,79 @@ def test_frame_numbers_use_their_whole_width_and_do_not_run_into_the_parent(numb
     assert [paths[node] for node in renumbered[ends]] == [(1, number), (2, number), (number,)]
 
 
-# --- the tree of addresses ---------------------------------------------------------------------
+# --- paths of places below processes -----------------------------------------------------------
 
-GUEST_USER = (1 << 64) - 2560
-MARKERS = [KERNEL, USER, GUEST_USER, (1 << 64) - 32, (1 << 64) - 4095]
-WORDS = st.sampled_from([*MARKERS, 0, 1, 5, 1 << 62, (1 << 63) - 1, 1 << 63, (1 << 64) - 4096])
+Join = tuple[list[Path], NamedPlaces, list[PlaceKind], list[tuple[int, int]]]
+PLACES = 6
+PROCESSES = 3
 
 
 @st.composite
-def stacks_of_few_callers(draw: st.DrawFn) -> list[tuple[list[int], int]]:
-    """Leaf first, each with its space: they differ near the leaf, and now and then further up."""
-    callers = draw(st.lists(st.lists(WORDS, max_size=9), min_size=1, max_size=3))
-    near_leaf = st.lists(WORDS, max_size=4)
-    stack = st.tuples(near_leaf, st.sampled_from(callers)).map(lambda parts: [*parts[0], *parts[1]])
-    return draw(st.lists(st.tuples(stack, st.integers(-1, 2)), max_size=12))
+def joins(draw: st.DrawFn) -> Join:
+    """Paths of places, what is known of each place, the kinds of places, and (process, path)."""
+    paths = draw(st.lists(st.lists(st.integers(0, PLACES - 1), max_size=7).map(tuple), min_size=1))
+    kinds = draw(st.lists(st.sampled_from(list(PlaceKind)), min_size=PLACES, max_size=PLACES))
+    names = draw(st.lists(st.integers(0, 2), min_size=PLACES, max_size=PLACES))
+    modes = draw(st.lists(st.integers(-1, 3), min_size=PLACES, max_size=PLACES))
+    named = NamedPlaces(
+        np.array(names, np.uint32), np.array(modes, np.int8), np.array(names) == NAMELESS
+    )
+    process, path = st.integers(0, PROCESSES - 1), st.integers(0, len(paths) - 1)
+    return paths, named, kinds, draw(st.lists(st.tuples(process, path), max_size=20))
 
 
-Step = tuple[int, int]
-"""Kind and address (of a space: its number)."""
+NAMELESS = 0
+_TOPS = tuple(range(100, 100 + PROCESSES))
 
 
-def naive_path(stack: Sequence[int], space: int) -> tuple[Step, ...]:
-    """From the root to the leaf; `stack` is leaf first, as perf writes it."""
-    steps: list[Step] = []
-    kind: NodeKind | None = None
-    is_exact = True
-    for word in stack:
-        if word >= (1 << 64) - 4095:
-            kind = NodeKind.USER if word in (USER, GUEST_USER) else NodeKind.KERNEL
-            is_exact = True
-            continue
-        own = kind or (NodeKind.KERNEL if word >> 63 else NodeKind.USER)
-        steps.append((own, (word if is_exact else word - 1) % (1 << 64)))
-        is_exact = False
-    has_user = any(kind == NodeKind.USER for kind, _ in steps)
-    return (*([(NodeKind.SPACE, space)] if has_user else []), *steps[::-1])
+def naive_join(
+    path: Path, named: NamedPlaces, kinds: Sequence[PlaceKind], top: int
+) -> tuple[Path, Mode]:
+    frames, mode = [top], Mode.SYSTEM
+    for above, here in zip((None, *path), path, strict=False):
+        is_more = above is not None and named.is_nameless[above] and named.is_nameless[here]
+        if not is_more:
+            frames.append(int(named.frame[here]))
+        if named.mode[here] >= 0:
+            mode = Mode(int(named.mode[here]))
+    if path and kinds[path[-1]] == PlaceKind.USER:
+        mode = Mode.USER
+    return tuple(frames), mode
 
 
-def path_to(tree: AddressTree, node: int) -> tuple[Step, ...]:
-    found: list[Step] = []
-    while node:
-        is_space = tree.kind[node] == NodeKind.SPACE
-        found.append((int(tree.kind[node]), int((tree.space if is_space else tree.address)[node])))
-        node = int(tree.parent[node])
-    return tuple(found[::-1])
-
-
-def tree_of(stacks: Sequence[tuple[Sequence[int], int]]) -> AddressTree:
-    count = np.array([len(stack) for stack, _ in stacks], np.int64)
-    words = np.array([word for stack, _ in stacks for word in stack], np.uint64)
-    space = np.array([space for _, space in stacks], np.int64)
-    start = np.cumsum(count) - count
-    cut = int(start[len(start) // 2]) if len(start) else 0  # between two stacks
-    return address_tree([words[:cut], words[cut:]], start, count, space)
-
-
-@given(stacks_of_few_callers())
+@given(joins())
 @settings(deadline=None, max_examples=200)
-def test_stacks_of_addresses_share_their_ways_and_end_where_they_should(
-    stacks: list[tuple[list[int], int]],
+def test_what_leads_to_the_same_names_is_one_node_whatever_the_order(
+    case: Join,
 ) -> None:
-    tree = tree_of(stacks)
-    wanted = [naive_path(stack, space) for stack, space in stacks]
-    assert [path_to(tree, end) for end in tree.ends.tolist()] == wanted
-    prefixes = {path[:depth] for path in wanted for depth in range(1, len(path) + 1)}
-    assert len(tree.parent) == 1 + len(prefixes)
-    assert (tree.parent[1:] < np.arange(1, len(tree.parent))).all()
-    assert (tree.depth[1:] == tree.depth[tree.parent[1:]] + 1).all()
-    of_stack = {path: space for path, (_, space) in zip(wanted, stacks, strict=True)}
-    for path, end in zip(wanted, tree.ends.tolist(), strict=True):
-        if path and path[0][0] == NodeKind.SPACE:
-            assert tree.space[end] == of_stack[path]
+    paths, named, kinds, rows = case
+    lengths = np.array([len(path) for path in paths], np.int64)
+    steps = np.array([place for path in paths for place in path], np.uint32)
+    nothing = np.zeros(PLACES, np.int64)
+    places = Places(np.array(kinds, np.uint8), nothing.astype(np.int32), nothing.astype(np.uint64))
+    builder = TreeBuilder()
+    top = add(builder, [(frame,) for frame in _TOPS])
+    process, path = np.array(rows, np.int64).reshape(-1, 2).T
+    ends, modes = builder.join(
+        Paths(places, steps, np.cumsum(lengths) - lengths, lengths), named, top, process, path
+    )
+    wanted = [naive_join(paths[number], named, kinds, _TOPS[one]) for one, number in rows]
+    tree, renumbered = builder.finish(FRAMES, ends.astype(np.int64), modes)
+    found = paths_of(tree)
+    assert [found[node] for node in renumbered[ends]] == [frames for frames, _ in wanted]
+    assert modes.tolist() == [mode for _, mode in wanted]
+    assert len(set(found)) == len(found)
 
 
-def test_kernel_stacks_are_the_same_in_every_process() -> None:
-    chain = [KERNEL, 1 << 63, (1 << 63) + 9]
-    assert len(set(tree_of([(chain, 1), (chain, 2)]).ends.tolist())) == 1
-    assert len(set(tree_of([([USER, 5], 1), ([USER, 5], 2)]).ends.tolist())) == 2
-
-
-def test_a_tree_that_grows_past_its_first_room_keeps_its_nodes() -> None:
-    stacks = [([KERNEL, (1 << 63) + i, (1 << 63) + i % 7], -1) for i in range(30_000)]
-    tree = tree_of([*stacks, *stacks])
-    assert tree.ends[:30_000].tolist() == tree.ends[30_000:].tolist()
-    assert len(tree.parent) == 1 + 7 + 30_000
-    assert path_to(tree, int(tree.ends[12_345])) == naive_path(*stacks[12_345])
-
-
-@pytest.mark.parametrize(
-    ("start", "count"), [([0], [4]), ([3], [1]), ([-1], [1]), ([0], [-1]), ([1 << 62], [1 << 62])]
-)
-def test_a_stack_beyond_the_words_is_refused(start: list[int], count: list[int]) -> None:
-    columns = [np.array(column, np.int64) for column in (start, count, [0])]
-    with pytest.raises(ValueError, match="beyond the words"):
-        address_tree([np.array([1, 2, 3], np.uint64)], *columns)
-    with pytest.raises(ValueError, match="beyond the words"):
-        address_tree([np.array([1], np.uint64), np.array([2, 3], np.uint64)], *columns)
+def test_a_process_path_or_place_that_there_is_not_is_refused() -> None:
+    one = np.zeros(1, np.int64)
+    places = Places(one.astype(np.uint8), one.astype(np.int32), one.astype(np.uint64))
+    paths = Paths(places, one.astype(np.uint32), one, one + 1)
+    named = NamedPlaces(one.astype(np.uint32), one.astype(np.int8), one == 1)
+    builder = TreeBuilder()
+    for top, process, path in ((one, one + 1, one), (one, one, one + 1), (one + 1, one, one)):
+        with pytest.raises(ValueError, match="that there is not"):
+            builder.join(paths, named, top, process, path)
+    none = NamedPlaces(named.frame[:0], named.mode[:0], named.is_nameless[:0])
+    with pytest.raises(ValueError, match="not all places are named"):
+        builder.join(paths, none, one, one, one)

@@ -1,4 +1,4 @@
-"""The C joins (joins.c): rows kept from call to call, and how the library is loaded."""
+"""The C joins (joins.c, paths.c): rows kept from call to call, and how the library is loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I64
 
-ABI = 2
+ABI = 3
 
 
 @cache
@@ -40,14 +40,17 @@ def library() -> ctypes.CDLL:
         "xh_rows_add": (i32, [pointer, pointer, u64, pointer]),
         "xh_rows_column": (None, [pointer, u32, u32, pointer]),
         "xh_last_before": (i32, [pointer, pointer, u32, pointer, pointer, u64, pointer]),
+        "xh_places_new": (pointer, []),
+        "xh_places_free": (None, [pointer]),
+        "xh_places_count": (u32, [pointer]),
+        "xh_places_columns": (None, [pointer] * 4),
+        "xh_places_add": (i32, [*[pointer] * 5, u64, *[pointer] * 3]),
         "xh_tree_new": (pointer, []),
         "xh_tree_free": (None, [pointer]),
         "xh_tree_count": (u32, [pointer]),
         "xh_tree_nodes": (pointer, [pointer]),
-        "xh_tree_add": (i32, [pointer, pointer, pointer, pointer, pointer, u64, pointer]),
         "xh_tree_children": (i32, [pointer, pointer, pointer, u64, pointer]),
-        "xh_tree_places": (u32, [pointer, pointer, pointer]),
-        "xh_tree_join": (i32, [*[pointer] * 7, u64, pointer, pointer]),
+        "xh_tree_join": (i32, [*[pointer] * 8, u64, pointer, pointer]),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)

@@ -14,9 +14,9 @@ from exhume.perf.asof import UNKNOWN
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
 from exhume.perf.joins import Rows
+from exhume.perf.paths import paths_of
 from exhume.perf.stack_names import LOST, MappedCode, StackNamer
 from exhume.perf.symbolize import Symbolizer
-from exhume.perf.tree import address_tree
 
 _IDLE_NAME = "swapper"
 
@@ -86,14 +86,14 @@ class Namer:
         space = self._history.space(raw.pid, raw.time)
         first, which = distinct_rows(comm, space, raw.stack)
         stack = raw.stack[first]
-        node = np.full(len(stack), LOST, np.int64)
-        known = stack != UNKNOWN
+        path = np.full(len(stack), LOST, np.int64)
+        known = np.flatnonzero(stack != UNKNOWN)
         stack = stack[known]
-        tree = address_tree(
-            raw.words, raw.word_start[stack], raw.word_count[stack], space[first][known]
+        paths = paths_of(
+            raw.words, raw.word_start[stack], raw.word_count[stack], space[first[known]]
         )
-        node[known] = tree.ends
-        return self._stacks.add(tree, comm[first], node, self.comm_text)[which]
+        path[known] = np.arange(len(paths))
+        return self._stacks.add(paths, comm[first], path, self.comm_text)[which]
 
     def finish(self) -> tuple[StackTree, I64, Threads, I64]:
         """The tree, each node's new number, the threads, and each thread's cgroup number."""

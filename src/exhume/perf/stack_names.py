@@ -1,8 +1,7 @@
-"""Trees of addresses → the one tree of names that a segment keeps.
+"""Paths of places of code → the one tree of names that a segment keeps.
 
 Names are looked up once a place of code, in the whole segment; what was named before is only found
-again. The two trees are then joined: whatever leads to the same names, with the same process name
-on top, is one node.
+again. Whatever leads to the same names, with the same process name on top, is then one node.
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ from exhume.perf.asof import UNKNOWN
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
 from exhume.perf.joins import Rows
+from exhume.perf.paths import Paths, PlaceKind, Places
 from exhume.perf.symbolize import Symbolizer
-from exhume.perf.tree import AddressTree, NamedPlaces, NodeKind, Places, TreeBuilder
+from exhume.perf.tree import NamedPlaces, TreeBuilder
 
 LOST = -1
-"""Instead of a node: the stack is not known (its frame of the log was damaged)."""
+"""Instead of a path: the stack is not known (its frame of the log was damaged)."""
 _KERNEL = -2
 """The number of the kernel as code, and those below it: after its symbols changed."""
 
@@ -53,25 +53,25 @@ class StackNamer:
         self._frames: U32 = np.empty(0, np.uint32)
         self._codes: dict[tuple[str, str], int] = {}
 
-    def add(self, tree: AddressTree, comm: I64, node: I64, text: Callable[[int], str]) -> I64:
-        """For each (process name, node of addresses) the node of the tree of names.
+    def add(self, paths: Paths, comm: I64, path: I64, text: Callable[[int], str]) -> I64:
+        """For each (process name, number of a path) the node of the tree of names.
 
         `text` gives the process name of a number in `comm`.
         """
-        places = tree.places()
         first, which = distinct_rows(comm)
         names = [Frame(text(one), "", FrameKind.PROCESS) for one in comm[first].tolist()]
         numbers = self._symbols.frames.numbers(names)
         top = self._tree.children(np.zeros(len(names), np.int64), numbers)
         order = np.argsort(which, kind="stable")
-        ends, modes = np.empty(len(node), np.int64), np.empty(len(node), np.uint8)
-        lost = node == LOST
+        order = order[path[order] != LOST]
+        ends, modes = np.empty(len(path), np.int64), np.empty(len(path), np.uint8)
         ends[order], modes[order] = self._tree.join(
-            tree, places, self._named(places), top, which[order], np.where(lost, 0, node)[order]
+            paths, self._named(paths.places), top, which[order], path[order]
         )
+        lost = path == LOST
         if lost.any():
             frames = np.full(int(lost.sum()), self._symbols.lost_stack, np.int64)
-            ends[lost] = self._tree.children(ends[lost], frames)
+            ends[lost] = self._tree.children(top[which[lost]], frames)
             modes[lost] = Mode.SYSTEM
         self._mode = _grown(self._mode, len(self._tree))
         self._mode[ends] = modes
@@ -84,18 +84,17 @@ class StackNamer:
 
     def _named(self, places: Places) -> NamedPlaces:
         frame = np.full(len(places.kind), self._symbols.unknown, np.uint32)
-        is_kernel = places.kind == NodeKind.KERNEL
+        is_kernel = places.kind == PlaceKind.KERNEL
         kernel = _KERNEL - self._symbols.kernel_generation
         frame[is_kernel] = self._known_frames(
             np.full(int(is_kernel.sum()), kernel, np.int64),
             places.address[is_kernel],
             lambda _, addresses: self._symbols.kernel(addresses),
         )
-        is_user = places.kind == NodeKind.USER
+        is_user = places.kind == PlaceKind.USER
         space = places.space[is_user].astype(np.int64)
         frame[is_user] = self._user_frames(space, places.address[is_user])
         nameless = (frame == self._symbols.unknown) | (frame == self._symbols.unknown_kernel)
-        nameless &= is_kernel | is_user
         return NamedPlaces(frame, self._modes(frame, is_kernel), nameless)
 
     def _user_frames(self, space: I64, address: U64) -> U32:
