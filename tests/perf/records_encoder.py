@@ -72,6 +72,7 @@ class Shape(Struct, frozen=True):
     regs_user: int = 0
     regs_intr: int = 0
     sample_id_all: bool = True
+    dump_regs: int = 0
 
     def layout(self) -> Layout:
         return Layout(
@@ -81,6 +82,7 @@ class Shape(Struct, frozen=True):
             self.regs_user,
             self.regs_intr,
             int(self.sample_id_all),
+            self.dump_regs,
         )
 
 
@@ -101,6 +103,10 @@ class Sample(Struct, frozen=True):
     user_stack: bytes = b""
     cgroup: int = 0
     misc: int = MISC_KERNEL
+    registers: tuple[int, ...] = ()
+    """Of the program, the first ones; the others are of no meaning."""
+    bits: int = 64
+    """Of the program."""
 
 
 class Who(Struct, frozen=True):
@@ -162,7 +168,7 @@ def sample(shape: Shape, s: Sample) -> bytes:
     if t & Bit.BRANCH_STACK:
         out.append(_branches(shape.branch_type, s.branches))
     if t & Bit.REGS_USER:
-        out.append(_registers(shape.regs_user, s.has_registers))
+        out.append(_registers(shape.regs_user, s.has_registers, s.registers, s.bits))
     if t & Bit.STACK_USER:
         out.append(_user_stack(s.user_stack))
     if t & (Bit.WEIGHT | Bit.WEIGHT_STRUCT):
@@ -197,10 +203,12 @@ def _branches(branch_type: int, count: int) -> bytes:
     return head + words(*[FILLER] * 3 * count) + counters
 
 
-def _registers(mask: int, has_registers: bool) -> bytes:
+def _registers(
+    mask: int, has_registers: bool, values: tuple[int, ...] = (), bits: int = 64
+) -> bytes:
     if not has_registers:
         return words(0)
-    return words(2, *[FILLER] * mask.bit_count())
+    return words(bits // 32, *[*values, *[FILLER] * mask.bit_count()][: mask.bit_count()])
 
 
 def _user_stack(data: bytes) -> bytes:

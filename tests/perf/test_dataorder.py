@@ -80,6 +80,14 @@ def test_each_sample_keeps_its_stack_across_chunks() -> None:
             assert tuple(words.tolist()) == stack_of(time)
 
 
+def test_large_stacks_are_not_held_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataorder, "MAX_HELD_WORDS", 1000)
+    records = [enc.sample(SHAPE, Sample(time=i, chain=(KERNEL, *[i] * 50))) for i in range(1, 400)]
+    found = epochs(records, 4096)
+    assert len(found) > 5
+    assert max(sum(map(len, epoch.words)) for epoch in found) < 4000
+
+
 @pytest.mark.parametrize("time", [0, 5])
 def test_without_marks_or_times_memory_stays_bounded(
     time: int, monkeypatch: pytest.MonkeyPatch

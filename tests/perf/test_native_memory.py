@@ -140,10 +140,20 @@ def fuzzed(seed: int, count: int) -> bytes:
     out: list[bytes] = []
     for _ in range(count):
         sample_type = rng.getrandbits(25) & ALL_BITS
-        shape = Shape(sample_type, rng.getrandbits(5), rng.getrandbits(20), rng.getrandbits(64))
+        dumps = rng.choice([0, 8 | 7 << 8 | 6 << 16, rng.getrandbits(24)])
+        shape = Shape(
+            sample_type, rng.getrandbits(5), rng.getrandbits(20), rng.getrandbits(64),
+            dump_regs=dumps,
+        )  # fmt: skip
         other = Shape(rng.getrandbits(25), rng.getrandbits(5))
         chain = tuple(rng.getrandbits(64) for _ in range(rng.randrange(6)))
-        s = Sample(id=rng.choice([0, 1, 5, 1 << 40]), chain=chain, branches=2, raw=b"12345")
+        s = Sample(
+            id=rng.choice([0, 1, 5, 1 << 40]),
+            chain=chain,
+            branches=2,
+            raw=b"12345",
+            user_stack=rng.randbytes(rng.randrange(80)),
+        )
         data = bytearray(b"".join([*rng.sample(MIXED, 3), *[enc.sample(shape, s)] * 2]))
         for _ in range(rng.randrange(4)):
             match rng.randrange(5):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from exhume.ingest.collect import NO_SAMPLES, Seen, named_ratio
 from exhume.ingest.context import Context
+from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.streams import Progress, Source, no_progress
@@ -127,7 +128,9 @@ class PerfAssembler:
         if self._last.lost:
             problems.append(f"the kernel dropped {self._last.lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
-        if counts and self._data.stacks_by:
+        if note := sum((one.unwound for one in taken), Unwound()).note():
+            notes.append(note)
+        elif counts and self._data.stacks_by:
             notes.append(_STACKS_BY.format(self._data.stacks_by))
         if self._last.defers:
             notes.append(_DEFERRED_STACKS)

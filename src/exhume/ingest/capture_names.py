@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.derive.sets import distinct, is_in
+from exhume.ingest.dumped_stacks import DumpedStacks
 from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
 from exhume.model.arrays import I32, I64, U64, Bool
@@ -24,6 +25,7 @@ from exhume.perf.naming import Namer, RawSamples
 from exhume.perf.records import NO_FORKS, concat
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
+from exhume.perf.symbols.cfi import Cfi
 from exhume.perf.symbols.kallsyms import BPF
 
 _MAX_KERNEL_MAPS = 1 << 16
@@ -49,6 +51,7 @@ class CaptureNames:
         self._symbolizer: Symbolizer | None = None
         self._namer: Namer | None = None
         self.kernel = KernelNames(None, "")
+        self.dumped = DumpedStacks(self._history, self._cfi)
 
     def note(self, chunk: Chunk) -> None:
         """What does not depend on the order of time."""
@@ -101,6 +104,14 @@ class CaptureNames:
         is_gone = exits.time < now - _DYING_NS
         self._dying = pick(exits, np.flatnonzero(~is_gone))
         self._history.forget_dead(pick(exits, np.flatnonzero(is_gone)))
+
+    def unwound(self, epoch: Epoch) -> Epoch:
+        """With call chains instead of copies of programs' stacks."""
+        return self.dumped.unwound(epoch)
+
+    def _cfi(self, file: int) -> Cfi | None:
+        code = self._files.get(file)
+        return None if code is None or self._programs is None else self._programs.cfi(code.key)
 
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         return self._ready().name(raw)

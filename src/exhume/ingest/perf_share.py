@@ -12,6 +12,7 @@ from msgspec import Struct
 from exhume.ingest.capture_names import CaptureNames
 from exhume.ingest.collect import Collector, Seen
 from exhume.ingest.context import Context
+from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.piece import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.streams import Source
@@ -45,6 +46,7 @@ class Taken(Struct, frozen=True):
     """Samples by event, kept or not."""
     bad: int
     """Samples whose lengths did not add up."""
+    unwound: Unwound
 
 
 class PerfShare:
@@ -84,7 +86,8 @@ class PerfShare:
             self._collected.close()
         tree, renumbered, threads = self._names.finish()
         rows = self._collected.rows(renumbered)
-        return Taken(rows, tree, threads, self._collected.seen, self._counts, self._bad)
+        seen, unwound = self._collected.seen, self._names.dumped.done
+        return Taken(rows, tree, threads, seen, self._counts, self._bad, unwound)
 
     def _chunks(self) -> Iterator[Chunk]:
         parts: list[Source] = []
@@ -115,6 +118,8 @@ class PerfShare:
             yield chunk
 
     def _add(self, epoch: Epoch) -> None:
+        if self._data.has_dumps:
+            epoch = self._names.unwound(epoch)
         samples, collected = epoch.samples, self._collected
         wanted = self.is_wanted()[samples.event]
         time, core = samples.time.astype(np.int64), cores_of(samples.cpu)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,13 +18,17 @@ from exhume.perf.records import FileIdentity
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbols import elf, perfmap, vdso
 from exhume.perf.symbols.capture import read_table
+from exhume.perf.symbols.cfi import Cfi
+from exhume.perf.symbols.cfi import read as read_cfi
 from exhume.perf.symbols.files import OpenFile, open_in_root, open_regular
-from exhume.perf.symbols.image import BytesImage
+from exhume.perf.symbols.image import BytesImage, Image
 from exhume.perf.symbols.mapped import DELETED, OWN_ROOT, VDSO, no_file_reason, same_build_id
 from exhume.perf.symbols.table import SymbolTable
 
 _MAX_PERF_MAP_BYTES = 32 << 20
 CACHE_BYTES = 64 << 20
+
+Result = TypeVar("Result")
 
 
 class Places(Struct, frozen=True):
@@ -55,6 +60,8 @@ class ProgramSymbols:
         self._identities: dict[str, FileIdentity] = {}
         self._tables: OrderedDict[str, SymbolTable | None] = OrderedDict()
         self._held_bytes = 0
+        self._cfi: OrderedDict[str, Cfi | None] = OrderedDict()
+        self._cfi_bytes = 0
 
     def code(self, identity: FileIdentity, build_ids: Mapping[str, bytes]) -> MappedCode:
         """Where to look for the names of a mapped file; `build_ids` by path, of one capture."""
@@ -88,20 +95,42 @@ class ProgramSymbols:
         identity = self._identities.get(key)
         return None if identity is None else self._program(identity)
 
+    def cfi(self, key: str) -> Cfi | None:
+        """How the callers of a program's functions are found; None where its file is not here."""
+        if key not in self._cfi:
+            found = self._cfi[key] = self._read_cfi(key)
+            self._cfi_bytes += _cfi_bytes(found)
+            while self._cfi_bytes > CACHE_BYTES and len(self._cfi) > 1:
+                self._cfi_bytes -= _cfi_bytes(self._cfi.popitem(last=False)[1])
+        return self._cfi[key]
+
+    def _read_cfi(self, key: str) -> Cfi | None:
+        identity = self._identities.get(key)
+        if identity is None:
+            return None
+        return self._read(identity, lambda image, _: read_cfi(image, identity.path))
+
     def _program(self, identity: FileIdentity) -> SymbolTable | None:
+        path = identity.path.removesuffix(DELETED)
+        return self._read(identity, lambda image, roots: read_table(image, path, roots))
+
+    def _read(
+        self, identity: FileIdentity, read: Callable[[Image, tuple[Path, ...]], Result]
+    ) -> Result | None:
+        """What `read` makes of the program's file, and of the roots that others of it lie below."""
         path = identity.path.removesuffix(DELETED)
         build_id = identity.build_id
         roots = tuple(root for root in (self._places.symfs, OWN_ROOT) if root is not None)
         for cached in self._cached(build_id):
             with suppress(OSError, ParseError), open_regular(cached) as file:
                 if same_build_id(elf.read_build_id(file.image, path), build_id):
-                    return read_table(file.image, path, roots)
+                    return read(file.image, roots)
         for root in roots:
             with suppress(OSError, ParseError), open_in_root(root, path) as file:
                 if file.size_bytes <= elf.MAX_FILE_BYTES and self._is_same(
                     file, identity, build_id, given=root is self._places.symfs
                 ):
-                    return read_table(file.image, path, roots)
+                    return read(file.image, roots)
         return None
 
     def _cached(self, build_id: bytes) -> Iterator[Path]:
@@ -137,6 +166,10 @@ class ProgramSymbols:
             found = perfmap.read(self._places.host, pid) or perfmap.read_left(OWN_ROOT, pid)
             return None if found is None else found.table
         return None
+
+
+def _cfi_bytes(found: Cfi | None) -> int:
+    return found.size_bytes if found else 0
 
 
 def _size_bytes(table: SymbolTable | None) -> int:

@@ -28,6 +28,7 @@ class SampleType(IntFlag):
     CPU = 1 << 7
     PERIOD = 1 << 8
     RAW = 1 << 10
+    REGS_USER = 1 << 12
     STACK_USER = 1 << 13
     IDENTIFIER = 1 << 16
     CGROUP = 1 << 21

@@ -32,9 +32,16 @@ _BRANCH_CALL_STACK = 1 << 11
 _SKIP_BYTES = 1 << 20
 CHUNK_BYTES = 16 << 20
 """Of records that are handed on together: of fewer the same is named more often."""
+DUMPS_CHUNK_BYTES = 8 << 20
+"""Where stacks come as copies of memory, which are kept until they can be unwound."""
 STEP_BYTES = 1 << 18
 """Read at a time, and walked: what the processor's cache holds."""
 _LEAST_CHUNK_BYTES = 1 << 16
+# arch/x86/include/uapi/asm/perf_regs.h; perf asks for all but segment registers that are not used.
+_REGS_X86_64 = 0xFF0FFF
+_IP, _SP, _BP = 8, 7, 6
+_UNWIND_REGS = 1 << _IP | 1 << _SP | 1 << _BP
+_DUMP_REGS = _IP | _SP << 8 | _BP << 16
 _PASSING = 0.125
 """To pass over samples takes so much of the time that it takes to name them."""
 
@@ -106,6 +113,19 @@ class PerfData:
         return "lbr" if is_lbr else ""
 
     @property
+    def has_dumps(self) -> bool:
+        """Copies of programs' stacks, with the registers of x86-64 that unwinding takes."""
+        wanted = SampleType.STACK_USER | SampleType.REGS_USER
+        masks = [
+            event.attr.sample_regs_user
+            for event in self.events
+            if event.attr.sample_type & wanted == wanted
+        ]
+        if self.features.architecture == "x86_64":
+            return any(mask & _UNWIND_REGS == _UNWIND_REGS for mask in masks)
+        return not self.features.architecture and _REGS_X86_64 in masks
+
+    @property
     def clock_id(self) -> int | None:
         """The clock of its times; None for perf's own, which is the kernel log's too."""
         for event in self.events:
@@ -141,7 +161,7 @@ class PerfData:
         with opener() as stream:
             _skip(stream, offset)
             cuts = share.cuts(offset, offset + (size or 0))
-            chunk_bytes = chunk_bytes or CHUNK_BYTES
+            chunk_bytes = chunk_bytes or (DUMPS_CHUNK_BYTES if self.has_dumps else CHUNK_BYTES)
             step_bytes = min(STEP_BYTES, chunk_bytes)
             records = RecordStream(cast(Readable, stream), offset, size, step_bytes, cuts)
             steps = -(-chunk_bytes // step_bytes)
@@ -188,7 +208,11 @@ class PerfData:
                 todo="it was cut off at the front, or is no perf.data of Linux",
             )  # fmt: skip
         ids = {id_: number for number, event in enumerate(self.events) for id_ in event.ids}
-        return Walker([event.attr.layout() for event in self.events], ids)
+        layouts = [event.attr.layout() for event in self.events]
+        if self.has_dumps:
+            for layout in layouts:
+                layout.dump_regs = _DUMP_REGS
+        return Walker(layouts, ids)
 
     def _read_header(self, stream: BinaryIO) -> None:
         head = _read(stream, _HEADER.size)

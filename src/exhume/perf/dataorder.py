@@ -20,6 +20,8 @@ from exhume.perf.records import NO_COMMS, NO_FORKS, NO_MAPPINGS, Comms, Forks, M
 
 MAX_HELD_SAMPLES = 1 << 18
 """So many are not held back any longer, mark or not (files of other writers may have none)."""
+MAX_HELD_WORDS = 1 << 23
+"""Likewise: 64 MiB of stacks, which with copies of memory are 8 KiB each."""
 
 Table = TypeVar("Table", SampleColumns, Comms, Forks, Mappings)
 
@@ -78,20 +80,23 @@ class _Held(Struct):
 
 def in_order(chunks: Iterable[Chunk]) -> Iterator[Epoch]:
     held: list[_Held] = []
-    newest, limit, rounds, waiting = 0, 0, 0, 0
+    newest, limit, rounds = 0, 0, 0
     for chunk in chunks:
         held.append(_Held.of(chunk))
         newest = max(newest, newest_ns(chunk))
         rounds += chunk.rounds
-        waiting += len(chunk.samples)
-        if rounds >= 2 or waiting > MAX_HELD_SAMPLES:
+        samples, words = (sum(sizes) for sizes in zip(*map(_sizes, held), strict=True))
+        if rounds >= 2 or samples > MAX_HELD_SAMPLES or words > MAX_HELD_WORDS:
             if limit or not newest:  # without any times there is nothing to wait for
                 epoch = _epoch(held, limit)
                 held = [one for one in held if not one.is_empty()]
-                waiting = sum(len(one.samples) for one in held)
                 yield epoch
             limit, rounds = newest, 0
     yield _epoch(held, np.iinfo(np.int64).max)
+
+
+def _sizes(held: _Held) -> tuple[int, int]:
+    return len(held.samples), len(held.words)
 
 
 def newest_ns(chunk: Chunk) -> int:

@@ -8,13 +8,14 @@
  */
 #include "native.h"
 
-enum { ABI = 7 };
+enum { ABI = 8 };
 
 #define BRANCH_HW_INDEX (1u << 17)
 #define BRANCH_COUNTERS (1u << 19)
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER ((uint64_t)-512)
 #define CONTEXT_USER_DEFERRED ((uint64_t)-640)
+#define CONTEXT_DUMP ((uint64_t)-4001) /* our own: no mark of the kernel */
 enum { NO_TYPE = 1 << 16 }; /* the kernel counts from 1, perf from 64, simpleperf from 32768 */
 enum { AHEAD = 8 }; /* what is fetched from memory while this much else is done */
 
@@ -27,9 +28,9 @@ struct xh_slot {
 int xh_abi(void) { return ABI; }
 
 /* The length goes in first: without it a trailing zero frame hashes to nothing. */
-static void hash_words(const uint8_t *p, uint64_t n, uint64_t out[2]) {
-    uint64_t a = mix(0x9e3779b97f4a7c15u, n, 0xff51afd7ed558ccdu);
-    uint64_t b = mix(0xc2b2ae3d27d4eb4fu, n, 0xc4ceb9fe1a85ec53u);
+static void hash_more(const uint8_t *p, uint64_t n, uint64_t out[2]) {
+    uint64_t a = mix(out[0], n, 0xff51afd7ed558ccdu);
+    uint64_t b = mix(out[1], n, 0xc4ceb9fe1a85ec53u);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t v = load64(p + 8 * i);
         a = mix(a, v, 0xff51afd7ed558ccdu);
@@ -37,6 +38,12 @@ static void hash_words(const uint8_t *p, uint64_t n, uint64_t out[2]) {
     }
     out[0] = a ^ (a >> 32);
     out[1] = b ^ (b >> 32);
+}
+
+static void hash_words(const uint8_t *p, uint64_t n, uint64_t out[2]) {
+    out[0] = 0x9e3779b97f4a7c15u;
+    out[1] = 0xc2b2ae3d27d4eb4fu;
+    hash_more(p, n, out);
 }
 
 xh_stacks *xh_stacks_new(uint32_t slots_log2) {
@@ -189,7 +196,14 @@ typedef struct {
     uint64_t row, depth, hash[2];
     const uint8_t *words;
     uint64_t lone[2]; /* a stack made of the sample's address alone */
+    /* A copy of the program's stack, to be unwound later: its words come behind a mark and registers. */
+    uint64_t head[4], dumped;
+    const uint8_t *dump; /* NULL: there is none */
 } unnumbered;
+
+static uint64_t load_reg(const uint8_t *regs, uint64_t mask, uint64_t number) {
+    return load64(regs + 8 * (uint64_t)__builtin_popcountll(mask & ((1ull << number) - 1)));
+}
 
 /* Row i of the columns, but for the number of its stack. 0: the record does not add up. */
 static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, const xh_layout *l,
@@ -217,6 +231,7 @@ static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
     if (t & SAMPLE_READ) SKIP(read_size(p, end, l->read_format));
 
     found->row = i;
+    found->dump = NULL;
     found->lone[0] = (misc & 7) == 2 ? CONTEXT_USER : CONTEXT_KERNEL;
     found->lone[1] = c->ip[i];
     found->words = (const uint8_t *)found->lone;
@@ -243,15 +258,29 @@ static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
         SKIP(8 + nr * 24 + (l->branch_type & BRANCH_HW_INDEX ? 8 : 0) +
              (l->branch_type & BRANCH_COUNTERS ? nr * 8 : 0));
     }
+    const uint8_t *regs = NULL;
     if (t & SAMPLE_REGS_USER) {
+        enum { NO_REGS = 0, REGS_64 = 2 };
         NEED(8);
-        SKIP(8 + (load64(p) ? 8 * (uint64_t)__builtin_popcountll(l->regs_user) : 0));
+        uint64_t abi = load64(p);
+        if (abi == REGS_64) regs = p + 8;
+        SKIP(8 + (abi != NO_REGS ? 8 * (uint64_t)__builtin_popcountll(l->regs_user) : 0));
     }
     if (t & SAMPLE_STACK_USER) {
         NEED(8);
         uint64_t size = load64(p);
         if (size > (1u << 20)) return 0;
+        const uint8_t *dump = p + 8;
         SKIP(8 + (size ? size + 8 : 0));
+        if (size && regs && l->dump_regs) {
+            uint64_t real = load64(p - 8); /* how much of it there was */
+            found->dump = dump;
+            found->dumped = (real < size ? real : size) / 8;
+            found->head[0] = CONTEXT_DUMP;
+            for (int r = 0; r < 3; r++)
+                found->head[1 + r] = load_reg(regs, l->regs_user, l->dump_regs >> 8 * r & 63);
+            if (found->words == (const uint8_t *)found->lone && found->lone[0] == CONTEXT_USER) found->depth = 0;
+        }
     }
     if (t & (SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT)) SKIP(8);
     if (t & SAMPLE_DATA_SRC) SKIP(8);
@@ -264,7 +293,16 @@ static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
     if (t & SAMPLE_CGROUP) { NEED(8); c->cgroup[i] = load64(p); p += 8; }
 
     hash_words(found->words, found->depth, found->hash);
+    if (found->dump) {
+        hash_more((const uint8_t *)found->head, 4, found->hash);
+        hash_more(found->dump, found->dumped, found->hash);
+    }
     return 1;
+}
+
+static void put_words(const void *words, uint64_t n, xh_columns *c, xh_counts *counts) {
+    memcpy(c->words + counts->words, words, n * 8);
+    counts->words += n;
 }
 
 /* There must be room among the stacks. */
@@ -272,9 +310,13 @@ static void number_stack(const unnumbered *found, xh_stacks *stacks, xh_columns 
     int is_new = 0;
     c->stack[found->row] = stack_id(stacks, found->hash, &is_new);
     if (!is_new) return;
-    memcpy(c->words + n->words, found->words, found->depth * 8);
-    c->word_count[n->new_stacks++] = (uint32_t)found->depth;
-    n->words += found->depth;
+    uint64_t before = n->words;
+    put_words(found->words, found->depth, c, n);
+    if (found->dump) {
+        put_words(found->head, 4, c, n);
+        put_words(found->dump, found->dumped, c, n);
+    }
+    c->word_count[n->new_stacks++] = (uint32_t)(n->words - before);
 }
 
 int xh_walk_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, const xh_layout *l,

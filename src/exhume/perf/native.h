@@ -52,6 +52,7 @@ typedef struct {
     uint64_t regs_user;
     uint64_t regs_intr;
     uint64_t sample_id_all;
+    uint64_t dump_regs; /* of regs_user: where the code was, stack and frame pointer; 0: no dumps wanted */
 } xh_layout;
 
 /* Which stacks were seen since the last reset. The 128-bit hash is the identity. */

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from exhume.errors import EXIT_INTERNAL, ExhumeError
 from exhume.model.arrays import I32, I64, U8, U16, U32, U64
 
-ABI = 7
+ABI = 8
 STACK_SLOTS_LOG2 = 12
 MOST_CORES = 1 << 16
 
@@ -31,6 +31,7 @@ class Layout(ctypes.Structure):
         ("regs_user", ctypes.c_uint64),
         ("regs_intr", ctypes.c_uint64),
         ("sample_id_all", ctypes.c_uint64),
+        ("dump_regs", ctypes.c_uint64),
     ]
 
 

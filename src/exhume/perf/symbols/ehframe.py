@@ -32,18 +32,11 @@ _ADDRESSES = (1 << 62) - 1
 
 def read(image: Image, program: Elf, path: str) -> Symbols | None:
     """Functions without names, as far as the table tells."""
-    table, entries = program.section(".eh_frame_hdr"), program.section(".eh_frame")
-    if table is None or entries is None or table.size_bytes < _HEAD_BYTES:
+    entries = program.section(".eh_frame")
+    found = entries_of(image, program.byte_order, program.section(".eh_frame_hdr"), path)
+    if found is None or entries is None:
         return None
-    data = image.read(table.offset, min(table.size_bytes, MAX_SYMBOLS * _PAIR_BYTES))
-    if len(data) < _HEAD_BYTES or tuple(data[:4]) != (_VERSION, _ADDRESS, _COUNT, _PAIRS):
-        return None
-    count = int(np.frombuffer(data, f"{program.byte_order}u4", 1, 8)[0])
-    if _HEAD_BYTES + count * _PAIR_BYTES > table.size_bytes:
-        raise ParseError(path, f"offset {table.offset}", f"a table of {count} functions")
-    count = min(count, (len(data) - _HEAD_BYTES) // _PAIR_BYTES)
-    pairs = np.frombuffer(data, f"{program.byte_order}i4", 2 * count, _HEAD_BYTES).reshape(-1, 2)
-    begin, entry = pairs.astype(np.int64).T + np.int64(table.address & _ADDRESSES)
+    begin, entry = found
     length = _lengths(image, program.byte_order, entries, begin, entry)
     known = (begin > 0) & (length > 0)
     start: U64 = begin[known].view(np.uint64)
@@ -61,6 +54,24 @@ def read(image: Image, program: Elf, path: str) -> Symbols | None:
         name_end=none,
         blob=b"",
     )
+
+
+def entries_of(
+    image: Image, byte_order: str, table: Section | None, path: str
+) -> tuple[I64, I64] | None:
+    """Where functions begin, and where their entries are: addresses. `table`: .eh_frame_hdr."""
+    if table is None or table.size_bytes < _HEAD_BYTES:
+        return None
+    data = image.read(table.offset, min(table.size_bytes, MAX_SYMBOLS * _PAIR_BYTES))
+    if len(data) < _HEAD_BYTES or tuple(data[:4]) != (_VERSION, _ADDRESS, _COUNT, _PAIRS):
+        return None
+    count = int(np.frombuffer(data, f"{byte_order}u4", 1, 8)[0])
+    if _HEAD_BYTES + count * _PAIR_BYTES > table.size_bytes:
+        raise ParseError(path, f"offset {table.offset}", f"a table of {count} functions")
+    count = min(count, (len(data) - _HEAD_BYTES) // _PAIR_BYTES)
+    pairs = np.frombuffer(data, f"{byte_order}i4", 2 * count, _HEAD_BYTES).reshape(-1, 2)
+    begin, entry = pairs.astype(np.int64).T + np.int64(table.address & _ADDRESSES)
+    return begin, entry
 
 
 def _lengths(image: Image, byte_order: str, entries: Section, begin: I64, entry: I64) -> I64:

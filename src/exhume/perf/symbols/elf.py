@@ -72,20 +72,31 @@ class Headers(Struct, frozen=True):
     section_names: int
 
 
-class Elf(Struct, frozen=True):
+class Outline(Struct, frozen=True):
+    """What is where, without any symbols."""
+
     bits: int
     byte_order: str
     machine: int
-    build_id: bytes | None
     load_segments: tuple[LoadSegment, ...]
     sections: tuple[Section, ...]
+
+    def section(self, *names: str) -> Section | None:
+        return next((s for s in self.sections if s.name in names), None)
+
+
+class Elf(Outline, frozen=True):
+    build_id: bytes | None
     symtab: Symbols | None
     dynsym: Symbols | None
     plt: Symbols | None
     debuglink: DebugLink | None
 
-    def section(self, *names: str) -> Section | None:
-        return next((s for s in self.sections if s.name in names), None)
+
+def read_outline(image: Image, path: str) -> Outline:
+    head = read_headers(image, path)
+    sections = _read_sections(image, head, path)
+    return Outline(head.bits, head.byte_order, head.machine, load_segments(head), sections)
 
 
 def parse(data: Image | bytes | memoryview | mmap, path: str) -> Elf:

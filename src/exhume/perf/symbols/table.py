@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -40,6 +41,16 @@ class LoadSegment(Struct, frozen=True):
     offset: int
     vaddr: int
     size_bytes: int
+
+
+def vaddrs_of(segments: Sequence[LoadSegment], offsets: U64) -> U64:
+    """File offsets → addresses; NOWHERE where no segment loads them."""
+    vaddrs = np.full(len(offsets), NOWHERE, np.uint64)
+    for segment in reversed(segments):
+        begin = np.uint64(segment.offset)
+        inside = (offsets >= begin) & (offsets - begin < np.uint64(segment.size_bytes))
+        vaddrs[inside] = offsets[inside] - begin + np.uint64(segment.vaddr)
+    return vaddrs
 
 
 class SymbolTable(Struct, frozen=True, dict=True):
@@ -82,14 +93,7 @@ class SymbolTable(Struct, frozen=True, dict=True):
 
     def vaddr_of_offset(self, offsets: U64) -> U64:
         """File offsets → addresses. Without segments (kernel, JIT) they are addresses already."""
-        if not self.load_segments:
-            return offsets
-        vaddrs = np.full(len(offsets), NOWHERE, np.uint64)
-        for segment in reversed(self.load_segments):
-            begin = np.uint64(segment.offset)
-            inside = (offsets >= begin) & (offsets - begin < np.uint64(segment.size_bytes))
-            vaddrs[inside] = offsets[inside] - begin + np.uint64(segment.vaddr)
-        return vaddrs
+        return vaddrs_of(self.load_segments, offsets) if self.load_segments else offsets
 
     @cached_property
     def _widest(self) -> I64:
