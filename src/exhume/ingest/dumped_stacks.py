@@ -49,8 +49,8 @@ class Unwound(Struct, frozen=True):
         share = f"{_PROGRAMS}: {100 * self.whole / self.stacks:.0f} % to their outermost function"
         if self.short >= _WORTH_SAYING * self.stacks:
             share += (
-                f", {100 * self.short / self.stacks:.0f} % not at all, as the program's file is "
-                "not here or not the same (--symfs tells where it is)"
+                f", {100 * self.short / self.stacks:.0f} % not at all: the program's file is not "
+                "here or not the same (--symfs tells where it is), or the code is a JIT's"
             )
         return share
 

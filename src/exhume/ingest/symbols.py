@@ -90,8 +90,8 @@ class ProgramSymbols:
         if key.startswith("jit-"):
             return self._jit(int(key.removeprefix("jit-")))
         if key == VDSO:
-            data = vdso.read_own(self._places.host) if self._is_local else None
-            return None if data is None else read_table(BytesImage(data), VDSO)
+            image = self._vdso()
+            return None if image is None else read_table(image, VDSO)
         identity = self._identities.get(key)
         return None if identity is None else self._program(identity)
 
@@ -105,10 +105,18 @@ class ProgramSymbols:
         return self._cfi[key]
 
     def _read_cfi(self, key: str) -> Cfi | None:
+        if key == VDSO:
+            image = self._vdso()
+            return None if image is None else read_cfi(image, VDSO)
         identity = self._identities.get(key)
         if identity is None:
             return None
         return self._read(identity, lambda image, _: read_cfi(image, identity.path))
+
+    def _vdso(self) -> Image | None:
+        """The kernel's code for programs: the same in all of them, as long as it is up."""
+        data = vdso.read_own(self._places.host) if self._is_local else None
+        return None if data is None else BytesImage(data)
 
     def _program(self, identity: FileIdentity) -> SymbolTable | None:
         path = identity.path.removesuffix(DELETED)
