@@ -50,8 +50,8 @@ class Unwound(Struct, frozen=True):
         if self.short >= _WORTH_SAYING * self.stacks:
             share += (
                 f", {100 * self.short / self.stacks:.0f} % not at all: the program's file is not "
-                "here or not the same (--symfs tells where it is; text of `perf script` made on its "
-                "machine has them all), or the code is a JIT's"
+                "here or not the same (--symfs tells where it is; text of `perf script`, made on "
+                "its machine, has them all), or the code is a JIT's"
             )
         return share
 
