@@ -100,7 +100,10 @@ def _copies(places: Places, features: Features) -> Iterator[tuple[str, _Kallsyms
 def _read_copy(path: Path) -> _Kallsyms | None:
     """Kept: the pieces of a night are all of one kernel."""
     try:
-        with Source.of(path).open() as stream:
+        source = Source.of(path)
+        if not source.compression and path.stat().st_size <= MAX_KALLSYMS_BYTES:
+            return _parsed(path.read_bytes(), str(path))
+        with source.open() as stream:
             parts, left = [], MAX_KALLSYMS_BYTES
             while part := stream.read(min(left, _STEP_BYTES)):
                 parts.append(part)

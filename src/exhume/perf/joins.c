@@ -15,24 +15,33 @@ int xh_joins_abi(void) { return JOINS_ABI; }
  * long. Returns how many there are, FAILED when out of memory. */
 uint32_t xh_distinct(const int64_t *const *columns, uint32_t n_columns, uint32_t n, int64_t *which,
                      int64_t *first) {
-    uint64_t mask = mask_for(n);
+    enum { BLOCK = 32 };
+    uint64_t mask = mask_for(n), slot[BLOCK];
     uint32_t *slots = calloc(mask + 1, sizeof *slots), count = 0;
     if (!slots) return FAILED;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t h = 0x9e3779b97f4a7c15u;
-        for (uint32_t c = 0; c < n_columns; c++) h = stir(h, (uint64_t)columns[c][i], 0xff51afd7ed558ccdu);
-        uint64_t at = (h ^ (h >> 32)) & mask;
-        for (; slots[at]; at = (at + 1) & mask) {
-            int64_t other = first[slots[at] - 1];
-            uint32_t c = 0;
-            while (c < n_columns && columns[c][other] == columns[c][i]) c++;
-            if (c == n_columns) break;
+    for (uint32_t begin = 0; begin < n; begin += BLOCK) {
+        uint32_t end = n - begin < BLOCK ? n : begin + BLOCK;
+        /* Slots lie anywhere: all of a block are fetched from memory before the first is looked at. */
+        for (uint32_t i = begin; i < end; i++) {
+            uint64_t h = 0x9e3779b97f4a7c15u;
+            for (uint32_t c = 0; c < n_columns; c++) h = stir(h, (uint64_t)columns[c][i], 0xff51afd7ed558ccdu);
+            slot[i - begin] = (h ^ (h >> 32)) & mask;
+            __builtin_prefetch(slots + slot[i - begin], 1);
         }
-        if (!slots[at]) {
-            first[count] = i;
-            slots[at] = ++count;
+        for (uint32_t i = begin; i < end; i++) {
+            uint64_t at = slot[i - begin];
+            for (; slots[at]; at = (at + 1) & mask) {
+                int64_t other = first[slots[at] - 1];
+                uint32_t c = 0;
+                while (c < n_columns && columns[c][other] == columns[c][i]) c++;
+                if (c == n_columns) break;
+            }
+            if (!slots[at]) {
+                first[count] = i;
+                slots[at] = ++count;
+            }
+            which[i] = slots[at] - 1;
         }
-        which[i] = slots[at] - 1;
     }
     free(slots);
     return count;
