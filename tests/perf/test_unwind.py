@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.model.arrays import I64, U64
-from exhume.perf.symbols.cfi import NO_RULE, OUTERMOST, Base, Cfi, Rule
+from exhume.perf.symbols.cfi import Cfi
+from exhume.perf.symbols.cfi_rules import NO_RULE, OUTERMOST, Base, Rule
 from exhume.perf.symbols.table import LoadSegment
 from exhume.perf.unwind import MAX_FRAMES, Chains, Dumps, Unwinder
 

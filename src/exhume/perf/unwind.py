@@ -15,7 +15,8 @@ from msgspec import Struct
 from exhume.model.arrays import I64, U8, U64, Bool
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.joins import Rows
-from exhume.perf.symbols.cfi import NO_RULE, Base, Cfi, Rule
+from exhume.perf.symbols.cfi import Cfi
+from exhume.perf.symbols.cfi_rules import NO_RULE, Base, Rule
 from exhume.perf.symbols.table import NOWHERE, vaddrs_of
 
 MAX_FRAMES = 127

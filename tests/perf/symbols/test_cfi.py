@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.errors import ParseError
-from exhume.perf.symbols.cfi import NO_RULE, OUTERMOST, Base, Cfi, Rule, read
+from exhume.perf.symbols.cfi import Cfi, read
+from exhume.perf.symbols.cfi_rules import NO_RULE, OUTERMOST, Base, Rule
 from exhume.perf.symbols.image import BytesImage
 from tests.perf.symbols.real_programs import compiled, run
 
@@ -134,6 +136,17 @@ def test_a_program_without_tables_has_none(tmp_path: Path, program: Path) -> Non
     assert read(BytesImage(bare.read_bytes()), "bare") is None
     with pytest.raises(ParseError):
         read(BytesImage(b"no program"), "none")
+
+
+def test_a_hostile_table_takes_no_time(program: Path) -> None:
+    good = cfi_of(program)
+    size = 8 << 20
+    long = struct.pack("<II", size, 0) + b"\x01zR\0" + b"\x80" * size
+    cfi = Cfi(good._begin, good._begin * 0 + 100, long + long, 0, good.load_segments)
+    assert cfi.rule(int(good._begin[0])) is NO_RULE
+    entry = struct.pack("<III", size, 4, 0) + b"\x0a" * size
+    cfi = Cfi(good._begin, good._begin * 0, entry, 0, good.load_segments)
+    assert cfi.rule(int(good._begin[0])) is NO_RULE
 
 
 @given(st.data())
