@@ -86,27 +86,23 @@ class Reader:
         return found
 
     def uleb(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.u8()
-            value |= (byte & 0x7F) << shift
-            shift = self._longer(shift)
-            if byte < 0x80:
-                return value & (1 << 64) - 1
+        value, _ = self._leb()
+        return value & (1 << 64) - 1
 
     def sleb(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.u8()
-            value |= (byte & 0x7F) << shift
-            shift = self._longer(shift)
-            if byte < 0x80:
-                return value - (1 << shift) if byte & 0x40 else value
+        value, bits = self._leb()
+        return value - (1 << bits) if value >> (bits - 1) else value
 
-    def _longer(self, shift: int) -> int:
-        if shift > _LONGEST_BITS:
-            raise ParseError(".eh_frame", f"offset {self.at}", "a number of 64 bits")
-        return shift + 7
+    def _leb(self) -> tuple[int, int]:
+        """A number, seven bits a byte, and how many bits that are."""
+        value = bits = 0
+        while bits <= _LONGEST_BITS:
+            byte = self.u8()
+            value |= (byte & 0x7F) << bits
+            bits += 7
+            if byte < 0x80:
+                return value, bits
+        raise ParseError(".eh_frame", f"offset {self.at}", "a number of 64 bits")
 
     def block(self) -> bytes:
         """It says itself how long it is."""
