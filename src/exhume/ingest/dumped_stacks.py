@@ -90,7 +90,7 @@ class DumpedStacks:
             size=(end[rows] - memory) * _WORD,
             memory=words.view(np.uint8),
         )
-        chains = self._unwinder.chains(dumps, self._history.mapping)
+        chains = self._unwinder.chains(dumps, self._history.mapping_in(dumps.space))
         is_short = ~chains.is_whole & (chains.count == 1)
         self.done += Unwound(len(dumps), int(chains.is_whole.sum()), int(is_short.sum()))
         kept = np.where(has_dump, mark, end) - start

@@ -6,14 +6,18 @@ that its size follows the machine and not the length of the recording.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from msgspec import Struct, field
 
 from exhume.derive.sets import distinct, is_in
-from exhume.model.arrays import I32, I64, U8, U64, Bool
+from exhume.model.arrays import I32, I64, U8, U64
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement, last_before, with_inheritance
 from exhume.perf.records import Comms, Forks, Mappings, concat
 
+Mapping = Callable[[I64, U64], tuple[U64, U64]]
+"""Address space and address → the mapped file (its hash, 0 for none) and the offset in it."""
 BEFORE_ALL = np.iinfo(np.int64).min
 """The time of what holds since before anything was seen."""
 
@@ -50,9 +54,22 @@ class _Maps(Struct):
         self.offset = np.concatenate([self.offset, mappings.file_offset])
         self.file = np.concatenate([self.file, mappings.file_hash])
 
-    def keep(self, rows: Bool) -> None:
-        self.space, self.start, self.end = self.space[rows], self.start[rows], self.end[rows]
-        self.offset, self.file = self.offset[rows], self.file[rows]
+    def at(self, space: I64, address: U64) -> tuple[U64, U64]:
+        """The mapped file (its hash, 0 for none) and the offset in it at each address."""
+        # User addresses fit 63 bits; what does not is garbage and finds nothing.
+        row = last_before(self.space, self.start.astype(np.int64), space, address.astype(np.int64))
+        if not len(self.space):
+            return np.zeros(len(address), np.uint64), address
+        at = np.maximum(row, 0)
+        inside = (row >= 0) & (address < self.end[at])
+        offset = address - self.start[at] + self.offset[at]
+        return np.where(inside, self.file[at], np.uint64(0)), np.where(inside, offset, address)
+
+    def of(self, spaces: I64) -> _Maps:
+        rows = is_in(self.space, spaces)
+        return _Maps(
+            self.space[rows], self.start[rows], self.end[rows], self.offset[rows], self.file[rows]
+        )
 
 
 class History:
@@ -172,15 +189,11 @@ class History:
 
     def mapping(self, space: I64, address: U64) -> tuple[U64, U64]:
         """The mapped file (its hash, 0 for none) and the offset in it at each address."""
-        maps = self._maps
-        # User addresses fit 63 bits; what does not is garbage and finds nothing.
-        row = last_before(maps.space, maps.start.astype(np.int64), space, address.astype(np.int64))
-        at = np.maximum(row, 0)
-        if not len(maps.space):
-            return np.zeros(len(address), np.uint64), address
-        inside = (row >= 0) & (address < maps.end[at])
-        offset = address - maps.start[at] + maps.offset[at]
-        return np.where(inside, maps.file[at], np.uint64(0)), np.where(inside, offset, address)
+        return self._maps.at(space, address)
+
+    def mapping_in(self, spaces: I64) -> Mapping:
+        """`mapping` as it is now, of these alone: for who asks again and again."""
+        return self._maps.of(distinct(spaces)).at
 
     def forget_dead(self, exits: Forks) -> None:
         """Keep the last word on each thread and process that is still there."""
@@ -192,7 +205,7 @@ class History:
         self._cgroup = _latest(self._cgroup, dead_pids, last_exit)
         self._parent = _latest(self._parent, dead_pids, last_exit)
         alive = distinct(self._space.value)
-        self._maps.keep(is_in(self._maps.space, alive))
+        self._maps = self._maps.of(alive)
         living = set(alive.tolist())
         self.space_pid = {space: pid for space, pid in self.space_pid.items() if space in living}
 

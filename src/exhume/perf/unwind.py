@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from exhume.model.arrays import I64, U8, U64, Bool
 from exhume.perf.distinct import distinct_rows
+from exhume.perf.history import Mapping
 from exhume.perf.joins import Rows
 from exhume.perf.symbols.cfi import Cfi
 from exhume.perf.symbols.cfi_rules import NO_RULE, Base, Rule
@@ -25,9 +26,6 @@ _WORD = 8
 _COLUMNS = 6
 BY_FRAME_POINTER = Rule(Base.FRAME_POINTER, 16, -8, -16)
 """Where there is no table, as of code that a JIT made: a guess, which holds if it leads to code."""
-
-Mapping = Callable[[I64, U64], tuple[U64, U64]]
-"""Address space and address → the mapped file (its hash, 0 for none) and the offset in it."""
 
 
 class Dumps(Struct, frozen=True):
@@ -64,7 +62,8 @@ class Unwinder:
         self._cfi = cfi
         self._places = Rows(2)
         """(file, offset in it) looked up so far, and their rules."""
-        self._rules: I64 = np.empty((0, _COLUMNS), np.int64)
+        self._rules: I64 = np.empty((1 << 10, _COLUMNS), np.int64)
+        """Some room ahead: there are new ones at every step."""
 
     def chains(self, dumps: Dumps, mapping: Mapping) -> Chains:
         count = np.zeros(len(dumps), np.int64)
@@ -95,19 +94,27 @@ class Unwinder:
 
     def _looked_up(self, file: U64, offset: U64) -> I64:
         """Of each place the columns of its rule."""
+        found = np.tile(np.array(_columns(NO_RULE), np.int64), (len(file), 1))
+        mapped = np.flatnonzero(file)
         before = len(self._places)
-        numbers = self._places.add(file.view(np.int64), offset.view(np.int64))
-        if len(self._places) > before:
-            files = self._places.column(0, before)
-            offsets = self._places.column(1, before).view(np.uint64)
-            fresh = np.empty((len(files), _COLUMNS), np.int64)
-            first, which = distinct_rows(files)
-            for number, hash_ in enumerate(files[first].view(np.uint64).tolist()):
-                rows = np.flatnonzero(which == number)
-                rules = _rules(self._cfi(hash_), offsets[rows]) if hash_ else [NO_RULE]
-                fresh[rows] = np.array([_columns(rule) for rule in rules], np.int64)
-            self._rules = np.concatenate([self._rules, fresh])
-        return self._rules[numbers]
+        numbers = self._places.add(file[mapped].view(np.int64), offset[mapped].view(np.int64))
+        self._look_up(before)
+        found[mapped] = self._rules[numbers]
+        return found
+
+    def _look_up(self, before: int) -> None:
+        """The rules of places from that number on."""
+        files = self._places.column(0, before)
+        offsets = self._places.column(1, before).view(np.uint64)
+        if len(self._places) > len(self._rules):
+            room = np.empty((2 * len(self._places), _COLUMNS), np.int64)
+            room[:before] = self._rules[:before]
+            self._rules = room
+        first, which = distinct_rows(files)
+        for number, hash_ in enumerate(files[first].view(np.uint64).tolist()):
+            rows = np.flatnonzero(which == number)
+            rules = _rules(self._cfi(hash_), offsets[rows])
+            self._rules[before + rows] = np.array([_columns(rule) for rule in rules], np.int64)
 
 
 def _rules(cfi: Cfi | None, offsets: U64) -> list[Rule]:
