@@ -172,6 +172,7 @@ GRAMMAR = "NSIEJLXTDPRKOFAMCUZBW_0123456789stclvbijhaeo$."
 
 @settings(deadline=2000)
 @given(st.text(GRAMMAR, max_size=80), st.sampled_from(["_Z", "_R"]))
+@example("9223372036854775787", "_Z")
 def test_text_made_of_the_grammars_letters_gives_a_name(tail: str, start: str) -> None:
     assert len(demangle(start + tail)) <= MAX_CHARS
 

@@ -64,8 +64,10 @@ def plain(name: str) -> str | None:
     at = found.end() if found else 3 if name.startswith("L", 2) else 2
     while (number := _LENGTH.match(name, at)) is not None and (found or not parts):
         at = number.end() + int(number[0])
+        if at > len(name):
+            return None
         parts.append(name[number.end() : at])
-    if not parts or at > len(name):
+    if not parts:
         return None
     if not found:
         return None if name.startswith(_GOES_ON, at) else parts[0]
