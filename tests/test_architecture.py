@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "exhume"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("model",),
-    ("config", "host", "processes"),
+    ("clibrary", "config", "host", "processes"),
     ("derive",),
     ("perf",),
     ("sources", "sampler"),

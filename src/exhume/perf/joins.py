@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 import numpy as np
 
-from exhume.errors import EXIT_INTERNAL, ExhumeError
+from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I64
 
 ABI = 3
@@ -18,45 +16,27 @@ ABI = 3
 
 @cache
 def library() -> ctypes.CDLL:
-    folder = Path(__file__).parent
-    for suffix in EXTENSION_SUFFIXES:
-        path = folder / f"_joins{suffix}"
-        if path.exists():
-            library = ctypes.CDLL(str(path))
-            if library.xh_joins_abi() == ABI:
-                break
-    else:
-        raise ExhumeError(
-            "the native joins are missing or of another version",
-            todo="run `make setup` (it compiles src/exhume/perf/joins.c)",
-            exit_code=EXIT_INTERNAL,
-        )
-    pointer, u64, u32, i32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int
-    signatures: Mapping[str, tuple[object, list[object]]] = {
-        "xh_distinct": (u32, [pointer, u32, u32, pointer, pointer]),
-        "xh_rows_new": (pointer, [u32]),
-        "xh_rows_free": (None, [pointer]),
-        "xh_rows_count": (u32, [pointer]),
-        "xh_rows_add": (i32, [pointer, pointer, u64, pointer]),
-        "xh_rows_column": (None, [pointer, u32, u32, pointer]),
-        "xh_last_before": (i32, [pointer, pointer, u32, pointer, pointer, u64, pointer]),
-        "xh_places_new": (pointer, []),
-        "xh_places_free": (None, [pointer]),
-        "xh_places_count": (u32, [pointer]),
-        "xh_places_columns": (None, [pointer] * 4),
-        "xh_places_add": (i32, [*[pointer] * 5, u64, *[pointer] * 3]),
-        "xh_tree_new": (pointer, []),
-        "xh_tree_free": (None, [pointer]),
-        "xh_tree_count": (u32, [pointer]),
-        "xh_tree_nodes": (pointer, [pointer]),
-        "xh_tree_children": (i32, [pointer, pointer, pointer, u64, pointer]),
-        "xh_tree_join": (i32, [*[pointer] * 8, u64, pointer, pointer]),
+    functions: Functions = {
+        "xh_distinct": (C_U32, [POINTER, C_U32, C_U32, POINTER, POINTER]),
+        "xh_rows_new": (POINTER, [C_U32]),
+        "xh_rows_free": (None, [POINTER]),
+        "xh_rows_count": (C_U32, [POINTER]),
+        "xh_rows_add": (C_INT, [POINTER, POINTER, C_U64, POINTER]),
+        "xh_rows_column": (None, [POINTER, C_U32, C_U32, POINTER]),
+        "xh_last_before": (C_INT, [POINTER, POINTER, C_U32, POINTER, POINTER, C_U64, POINTER]),
+        "xh_places_new": (POINTER, []),
+        "xh_places_free": (None, [POINTER]),
+        "xh_places_count": (C_U32, [POINTER]),
+        "xh_places_columns": (None, [POINTER] * 4),
+        "xh_places_add": (C_INT, [*[POINTER] * 5, C_U64, *[POINTER] * 3]),
+        "xh_tree_new": (POINTER, []),
+        "xh_tree_free": (None, [POINTER]),
+        "xh_tree_count": (C_U32, [POINTER]),
+        "xh_tree_nodes": (POINTER, [POINTER]),
+        "xh_tree_children": (C_INT, [POINTER, POINTER, POINTER, C_U64, POINTER]),
+        "xh_tree_join": (C_INT, [*[POINTER] * 8, C_U64, POINTER, POINTER]),
     }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, name)
-        function.restype = result
-        function.argtypes = arguments
-    return library
+    return load("perf/_joins", ("xh_joins_abi", ABI), functions)
 
 
 def contiguous(columns: Sequence[I64]) -> list[I64]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from exhume.errors import EXIT_INTERNAL, ExhumeError
+from exhume.clibrary import C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I32, I64, U8, U16, U32, U64
 
 ABI = 8
@@ -158,49 +156,31 @@ class Walked(Struct, frozen=True):
 
 @cache
 def library() -> ctypes.CDLL:
-    folder = Path(__file__).parent
-    for suffix in EXTENSION_SUFFIXES:
-        path = folder / f"_native{suffix}"
-        if path.exists():
-            library = ctypes.CDLL(str(path))
-            if library.xh_abi() == ABI:
-                break
-    else:
-        raise ExhumeError(
-            "the native record walker is missing or of another version",
-            todo="run `make setup` (it compiles src/exhume/perf/native.c)",
-            exit_code=EXIT_INTERNAL,
-        )
-    pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
-    signatures: Mapping[str, tuple[object, list[object]]] = {
-        "xh_stacks_new": (pointer, [u32]),
-        "xh_stacks_free": (None, [pointer]),
-        "xh_stacks_reset": (None, [pointer]),
-        "xh_stacks_count": (u32, [pointer]),
-        "xh_count": (None, [pointer, u64, u64, u64, pointer]),
-        "xh_walk": (
-            None,
-            [pointer, u64, pointer, pointer, pointer, u64, pointer, pointer, pointer],
+    functions: Functions = {
+        "xh_stacks_new": (POINTER, [C_U32]),
+        "xh_stacks_free": (None, [POINTER]),
+        "xh_stacks_reset": (None, [POINTER]),
+        "xh_stacks_count": (C_U32, [POINTER]),
+        "xh_count": (None, [POINTER, C_U64, C_U64, C_U64, POINTER]),
+        "xh_walk": (None, [POINTER, C_U64, *[POINTER] * 3, C_U64, *[POINTER] * 3]),
+        "xh_busy": (
+            C_U64,
+            [*[POINTER] * 3, C_U64, POINTER, C_U64, POINTER, C_U64, POINTER],
         ),
-        "xh_busy": (u64, [pointer, pointer, pointer, u64, pointer, u64, pointer, u64, pointer]),
-        "xh_tally": (u64, [pointer, u64, pointer, u64, pointer, pointer]),
-        "xh_rings_count": (None, [pointer, u64, pointer, pointer]),
-        "xh_rings_walk": (None, [pointer, u64, *[pointer] * 7]),
-        "xh_told_count": (None, [pointer, u64, pointer, pointer]),
-        "xh_told_walk": (None, [pointer, u64, *[pointer] * 7]),
+        "xh_tally": (C_U64, [POINTER, C_U64, POINTER, C_U64, POINTER, POINTER]),
+        "xh_rings_count": (None, [POINTER, C_U64, POINTER, POINTER]),
+        "xh_rings_walk": (None, [POINTER, C_U64, *[POINTER] * 7]),
+        "xh_told_count": (None, [POINTER, C_U64, POINTER, POINTER]),
+        "xh_told_walk": (None, [POINTER, C_U64, *[POINTER] * 7]),
         "xh_needed_maps": (
-            u64,
-            [pointer, pointer, ctypes.c_int64, pointer, u64, pointer, pointer],
+            C_U64,
+            [POINTER, POINTER, ctypes.c_int64, POINTER, C_U64, POINTER, POINTER],
         ),
-        "xh_rings_read": (u64, [pointer, u64, u64, pointer, u64, pointer]),
-        "xh_ring_read": (u64, [pointer, pointer, u64, pointer, u64]),
-        "xh_ring_pending": (u64, [pointer]),
+        "xh_rings_read": (C_U64, [POINTER, C_U64, C_U64, POINTER, C_U64, POINTER]),
+        "xh_ring_read": (C_U64, [POINTER, POINTER, C_U64, POINTER, C_U64]),
+        "xh_ring_pending": (C_U64, [POINTER]),
     }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, name)
-        function.restype = result
-        function.argtypes = arguments
-    return library
+    return load("perf/_native", ("xh_abi", ABI), functions)
 
 
 class Walker:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from exhume.errors import EXIT_INTERNAL, ExhumeError
+from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I32, I64, U32
 
 ABI = 2
@@ -77,30 +75,17 @@ class Scanned(Struct, frozen=True):
 
 @cache
 def _library() -> ctypes.CDLL:
-    folder = Path(__file__).parent
-    for suffix in EXTENSION_SUFFIXES:
-        path = folder / f"_script{suffix}"
-        if path.exists():
-            library = ctypes.CDLL(str(path))
-            if library.xs_abi() == ABI:
-                break
-    else:
-        raise ExhumeError(
-            "the native reader of perf-script text is missing or of another version",
-            todo="run `make setup` (it compiles src/exhume/perf/script.c)",
-            exit_code=EXIT_INTERNAL,
-        )
-    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
-    library.xs_texts_new.restype = pointer
-    library.xs_texts_new.argtypes = []
-    library.xs_texts_count.restype = ctypes.c_uint32
-    for name in ("xs_texts_free", "xs_texts_reset", "xs_texts_count"):
-        getattr(library, name).argtypes = [pointer]
-    library.xs_read.restype = ctypes.c_int
-    library.xs_read.argtypes = [
-        pointer, u64, ctypes.c_int, pointer, pointer, pointer, u64, pointer, pointer,
-    ]  # fmt: skip
-    return library
+    functions: Functions = {
+        "xs_texts_new": (POINTER, []),
+        "xs_texts_free": (None, [POINTER]),
+        "xs_texts_reset": (None, [POINTER]),
+        "xs_texts_count": (C_U32, [POINTER]),
+        "xs_read": (
+            C_INT,
+            [POINTER, C_U64, C_INT, *[POINTER] * 3, C_U64, POINTER, POINTER],
+        ),
+    }
+    return load("perf/_script", ("xs_abi", ABI), functions)
 
 
 class Scanner:

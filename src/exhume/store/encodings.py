@@ -6,13 +6,11 @@ import ctypes
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
-from exhume.errors import EXIT_INTERNAL, ExhumeError
+from exhume.clibrary import C_INT, C_U64, POINTER, load
 from exhume.model.arrays import I64, U32, Bool
 from exhume.perf.distinct import distinct_rows
 from exhume.store.column_types import NULL, Array, Column, ColumnType, Texts
@@ -48,24 +46,8 @@ class Chunk(Struct, frozen=True):
 
 @cache
 def _library() -> ctypes.CDLL:
-    folder = Path(__file__).parent
-    for suffix in EXTENSION_SUFFIXES:
-        path = folder / f"_encode{suffix}"
-        if path.exists():
-            library = ctypes.CDLL(str(path))
-            if library.xe_abi() == ABI:
-                break
-    else:
-        raise ExhumeError(
-            "the native encoder is missing or of another version",
-            todo="run `make setup` (it compiles src/exhume/store/encode.c)",
-            exit_code=EXIT_INTERNAL,
-        )
-    for name in ("xe_delta", "xe_runs"):
-        function = getattr(library, name)
-        function.restype = ctypes.c_uint64
-        function.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int, ctypes.c_void_p]
-    return library
+    one = (C_U64, [POINTER, C_U64, C_INT, POINTER])
+    return load("store/_encode", ("xe_abi", ABI), {"xe_delta": one, "xe_runs": one})
 
 
 def encode(column: ColumnType, values: Column) -> Chunk:

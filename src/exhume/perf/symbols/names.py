@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
-from exhume.errors import EXIT_INTERNAL, ExhumeError
+from exhume.clibrary import C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I64, U8, U32, U64
 
 ABI = 1
@@ -39,27 +37,13 @@ class Lines(Struct, frozen=True):
 
 @cache
 def _library() -> ctypes.CDLL:
-    folder = Path(__file__).parent.parent
-    for suffix in EXTENSION_SUFFIXES:
-        path = folder / f"_names{suffix}"
-        if path.exists():
-            library = ctypes.CDLL(str(path))
-            if library.xh_names_abi() == ABI:
-                break
-    else:
-        raise ExhumeError(
-            "the native reader of names is missing or of another version",
-            todo="run `make setup` (it compiles src/exhume/perf/names.c)",
-            exit_code=EXIT_INTERNAL,
-        )
-    pointer, u64 = ctypes.c_void_p, ctypes.c_uint64
-    library.xh_gather.restype = u64
-    library.xh_gather.argtypes = [ctypes.c_char_p, u64, *[pointer] * 3, u64, pointer, u64]
-    library.xh_name_ends.restype = None
-    library.xh_name_ends.argtypes = [ctypes.c_char_p, u64, u64, pointer, u64, pointer]
-    library.xh_kallsyms.restype = ctypes.c_int64
-    library.xh_kallsyms.argtypes = [ctypes.c_char_p, u64, ctypes.c_uint32, pointer, u64]
-    return library
+    text = ctypes.c_char_p
+    functions: Functions = {
+        "xh_gather": (C_U64, [text, C_U64, *[POINTER] * 3, C_U64, POINTER, C_U64]),
+        "xh_name_ends": (None, [text, C_U64, C_U64, POINTER, C_U64, POINTER]),
+        "xh_kallsyms": (ctypes.c_int64, [text, C_U64, C_U32, POINTER, C_U64]),
+    }
+    return load("perf/_names", ("xh_names_abi", ABI), functions)
 
 
 def gather(blob: bytes, begin: I64, size: I64, to: I64, out: U8) -> None:
