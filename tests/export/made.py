@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
+from exhume.model.core import NO_CORE
 from exhume.model.event import Event
 from exhume.model.profile import Profile, ProfiledThread, SampleBatch, Tables
-from exhume.model.sample import NO_CORE
 from exhume.model.segment import SegmentData
 from exhume.model.stack import Frame, FrameKind, StackTree
 from exhume.store.recording import Recording

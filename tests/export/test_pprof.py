@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from exhume import export
 from exhume.export import pprof, protobuf
+from exhume.model.core import NO_CORE
 from exhume.model.profile import Profile, ProfileTotals
-from exhume.model.sample import NO_CORE
 from exhume.sources.protobuf import fields
 from tests.cli.made_up import assert_harmless
 from tests.export.made import CGROUP, PERIOD, WINDOW, profiles, recording, segment, stack_names

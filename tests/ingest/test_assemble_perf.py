@@ -20,7 +20,7 @@ from exhume.ingest import assemble_perf
 from exhume.ingest.collect import NO_SAMPLES
 from exhume.ingest.piece import ROW, ClockKind, Piece, Rows
 from exhume.ingest.streams import Source
-from exhume.model.sample import NO_CORE
+from exhume.model.core import NO_CORE
 from exhume.perf import datafile
 from tests.ingest import made
 from tests.ingest.made import IDLE, KALLSYMS, TEXT

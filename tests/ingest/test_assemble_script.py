@@ -10,7 +10,7 @@ from exhume.ingest import assemble_script
 from exhume.ingest.collect import NO_SAMPLES
 from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.streams import Source
-from exhume.model.sample import NO_CORE
+from exhume.model.core import NO_CORE
 from exhume.perf import script
 from tests.ingest import made
 from tests.ingest.test_assemble_perf import named, rows_of

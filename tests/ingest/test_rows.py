@@ -7,7 +7,7 @@ import pytest
 
 from exhume.ingest.rows import RowWriter, Sketch, cores_of, likeness, usual_rate_hz
 from exhume.model.arrays import I64
-from exhume.model.sample import NO_CORE
+from exhume.model.core import NO_CORE
 
 NS = 1_000_000_000
 

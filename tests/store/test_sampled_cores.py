@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from exhume.model.answers import MAP_MODES
-from exhume.model.sample import NO_CORE, Stretch
+from exhume.model.core import NO_CORE
+from exhume.model.sample import Stretch
 from exhume.model.segment import SegmentData
 from exhume.store import layout, meta, queries
 from exhume.store.memory import MemorySegment

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 
+from exhume.model.core import NO_CORE
 from exhume.model.event import Event
-from exhume.model.sample import NO_CORE
 from exhume.model.segment import SegmentData
 from exhume.model.series import Block
 from exhume.store.writer import write_segment

@@ -21,8 +21,8 @@ from bench.synthetic import make_node, make_segment
 from exhume.export import FORMATS
 from exhume.export.report_markdown import markdown
 from exhume.model.case import Case
+from exhume.model.core import NO_CORE
 from exhume.model.jsonable import Json, from_jsonable
-from exhume.model.sample import NO_CORE
 from exhume.model.schema import schema_in
 from exhume.store.writer import write_segment
 from exhume.web.app import make_app

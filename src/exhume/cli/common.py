@@ -27,7 +27,6 @@ from exhume.cli.times import (
 from exhume.config import default_data_dir
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.host import SystemClock
-from exhume.model.jsonable import jsonable
 from exhume.model.window import Window
 
 if TYPE_CHECKING:
@@ -258,6 +257,8 @@ def show(screen: Console, renderable: RenderableType) -> None:
 
 def print_json(answer: object) -> None:
     # ASCII only: a name may hold escapes that a terminal would follow.
+    from exhume.model.jsonable import jsonable
+
     json.dump(jsonable(answer), sys.stdout, allow_nan=False)
     sys.stdout.write("\n")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from itertools import pairwise
 
-from exhume.model.sample import NO_CORE
+from exhume.model.core import NO_CORE
 
 NS = 1_000_000_000
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

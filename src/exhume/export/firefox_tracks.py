@@ -12,8 +12,8 @@ from exhume.derive.printable import printable
 from exhume.export.crowds import crowd_name, crowds
 from exhume.export.names import process_names
 from exhume.model.arrays import I64
+from exhume.model.core import NO_CORE
 from exhume.model.profile import Profile
-from exhume.model.sample import NO_CORE
 
 MAX_TRACKS = 300
 """Threads beyond this share a track with others of their name: the page is slow with thousands."""

@@ -16,8 +16,8 @@ import numpy as np
 from exhume.derive.printable import printable
 from exhume.export.names import frame_name, process_names
 from exhume.export.protobuf import data, number, packed
+from exhume.model.core import NO_CORE
 from exhume.model.profile import ProfiledThread, ProfileTotals
-from exhume.model.sample import NO_CORE
 from exhume.model.stack import FrameKind, StackTree
 
 MAX_ROWS = 1_000_000

@@ -18,8 +18,8 @@ from exhume.derive.printable import printable
 from exhume.export.crowds import crowd_name, crowds
 from exhume.export.names import frame_name, process_names
 from exhume.model.arrays import I64
+from exhume.model.core import NO_CORE
 from exhume.model.profile import Profile
-from exhume.model.sample import NO_CORE
 from exhume.model.stack import Frame, StackTree
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"

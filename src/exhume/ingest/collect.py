@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from exhume.ingest.piece import NO_SKETCH, Interval, RowTable
 from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
 from exhume.model.arrays import I32, I64, U16, U64, Bool
-from exhume.model.sample import NO_CORE
+from exhume.model.core import NO_CORE
 from exhume.model.stack import FrameKind, StackTree
 from exhume.perf.eventnames import UNKNOWN, is_time_like, no_time
 

@@ -12,7 +12,7 @@ import numpy as np
 from exhume.derive.sets import distinct
 from exhume.ingest.piece import ROW, SLOT_NS, RowFile, RowTable
 from exhume.model.arrays import I32, I64, U16, U32, U64
-from exhume.model.sample import NO_CORE
+from exhume.model.core import NO_CORE
 
 SKETCH_SIZE = 256
 _MAX_OPEN = 64

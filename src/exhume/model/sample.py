@@ -6,9 +6,6 @@ from msgspec import Struct
 
 from exhume.model.arrays import I32, I64, U16, U32
 
-NO_CORE = 65_535
-"""The core of a sample that does not say which: beyond any machine's last."""
-
 
 class Samples(Struct, frozen=True):
     """One row per sample: at this time this core ran this thread in this stack.

@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 
 from exhume.model.arrays import I32, I64, U32
+from exhume.model.core import NO_CORE
 from exhume.model.modes import MAP_MODES
-from exhume.model.sample import NO_CORE, Samples, Stretch
+from exhume.model.sample import Samples, Stretch
 from exhume.model.stack import Mode, StackTree
 from exhume.perf.eventnames import is_time_like
 from exhume.store.rollups import SECOND_NS, CoreSeconds, period_ns

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.model.answers import Filter
-from exhume.model.sample import NO_CORE
+from exhume.model.core import NO_CORE
 from exhume.model.segment import SegmentData
 from exhume.store import queries
 from exhume.store.queries.profile_totals import profile_totals

@@ -6,8 +6,8 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.model.arrays import I32, I64, U16
+from exhume.model.core import NO_CORE
 from exhume.model.profile import ProfileTotals, SampleBatch
-from exhume.model.sample import NO_CORE
 from exhume.store.queries.sample_stream import SampleStream
 
 DETAILS = ("core", "thread", "process")
