@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import exhume.perf.native as native_module
+from tests import sanitized
 from tests.perf import records_encoder as enc
 from tests.perf.records_encoder import Sample, Shape
 from tests.perf.test_native import ALL_BITS, MIXED
@@ -119,18 +119,8 @@ int main(void) {
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is needed to build the walker with sanitizers")
     folder = tmp_path_factory.mktemp("driver")
-    (folder / "driver.c").write_text(DRIVER)
-    source = Path(native_module.__file__).parent
-    command = ["gcc", "-g", "-O1", "-std=c11", "-fsanitize=address,undefined"]
-    command += ["-fno-sanitize-recover=all", f"-I{source}", "driver.c", "-o", "driver"]
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if "asan" in built.stderr or "ubsan" in built.stderr:
-        pytest.skip("this gcc has no sanitizer libraries")
-    assert built.returncode == 0, built.stderr
-    return folder / "driver"
+    return sanitized.build(folder, DRIVER, Path(native_module.__file__).parent)
 
 
 def fuzzed(seed: int, count: int) -> bytes:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
@@ -25,6 +23,7 @@ from exhume.perf.rings import (
     SideBandWalker,
     needed_mappings,
 )
+from tests import sanitized
 from tests.perf import records_encoder as enc
 from tests.perf.records_encoder import Bit, Mapped, Sample, Shape, Who
 from tests.perf.test_native import SAMPLES
@@ -324,19 +323,6 @@ int main(void) {
 
 
 def test_no_ring_makes_a_walker_leave_its_memory(tmp_path: Path) -> None:
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is needed to build the walkers with sanitizers")
-    (tmp_path / "driver.c").write_text(DRIVER)
-    command = ["gcc", "-g", "-O1", "-std=c11", "-fsanitize=address,undefined"]
-    command += ["-fno-sanitize-recover=all", f"-I{Path(native_module.__file__).parent}"]
-    built = subprocess.run(
-        [*command, "driver.c", "-o", "driver"], cwd=tmp_path, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    if "asan" in built.stderr or "ubsan" in built.stderr:
-        pytest.skip("this gcc has no sanitizer libraries")
-    assert built.returncode == 0, built.stderr
-    done = subprocess.run(
-        [tmp_path / "driver"], input=fuzzed(3, 3000), capture_output=True, check=False
-    )
+    driver = sanitized.build(tmp_path, DRIVER, Path(native_module.__file__).parent)
+    done = subprocess.run([driver], input=fuzzed(3, 3000), capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"3000\n"), done.stderr.decode()[-4000:]

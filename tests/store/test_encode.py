@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 import exhume.store.encodings as encodings
+from tests import sanitized
 
 # Every buffer has exactly the size that encodings.py gives it, and the sanitizer looks on.
 DRIVER = r"""
@@ -46,15 +44,6 @@ int main(void) {
 
 
 def test_no_values_make_the_encoder_leave_its_memory(tmp_path: Path) -> None:
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is needed to build the encoder with sanitizers")
-    (tmp_path / "driver.c").write_text(DRIVER)
-    source = Path(encodings.__file__).parent
-    command = ["gcc", "-g", "-O1", "-std=c11", "-fsanitize=address,undefined"]
-    command += ["-fno-sanitize-recover=all", f"-I{source}", "driver.c", "-o", "driver"]
-    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    if "asan" in built.stderr or "ubsan" in built.stderr:
-        pytest.skip("this gcc has no sanitizer libraries")
-    assert built.returncode == 0, built.stderr
-    run = subprocess.run([tmp_path / "driver"], capture_output=True, text=True, check=False)
+    driver = sanitized.build(tmp_path, DRIVER, Path(encodings.__file__).parent)
+    run = subprocess.run([driver], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
