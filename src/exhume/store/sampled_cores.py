@@ -10,12 +10,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from exhume.model.arrays import I32, I64, U32
+from exhume.model.arrays import I64, U32
 from exhume.model.core import NO_CORE
 from exhume.model.modes import MAP_MODES
 from exhume.model.sample import Samples, Stretch
 from exhume.model.stack import Mode, StackTree
 from exhume.perf.eventnames import is_time_like
+from exhume.store import sums
 from exhume.store.rollups import SECOND_NS, CoreSeconds, period_ns
 from exhume.store.view import SegmentView
 
@@ -63,27 +64,21 @@ class SampledRollUp:
         nowhere = len(self._start_ns)
         places = [place for second in range(nowhere) for place in (nowhere, second)]
         self._cell = np.array([*places, nowhere], np.int64) * len(Mode)
-        self._mode = tree.mode
+        self._mode = np.ascontiguousarray(tree.mode, np.uint8)
         self._counts: dict[int, U32] = {}
         """By core: samples by second and mode."""
 
     def add(self, piece: Samples) -> None:
         if not len(self._start_ns) or not len(piece):
             return
-        borders = np.flatnonzero(np.diff(piece.core)) + 1
-        for begin, end in pairwise([0, *borders.tolist(), len(piece)]):
-            core = int(piece.core[begin])
-            if core != NO_CORE:
-                self._add_core(core, piece.time_ns[begin:end], piece.stack[begin:end])
-
-    def _add_core(self, core: int, time_ns: I64, stack: I32) -> None:
-        # In order of time: the edges are looked up among the samples, of which there are more.
-        edges = np.searchsorted(time_ns, self._edge_ns)
-        cell = np.repeat(self._cell, np.diff(edges, prepend=0, append=len(time_ns)))
-        cell += self._mode.take(stack)
+        held = sums.Piece(piece)
         shape = len(self._start_ns) + 1, len(Mode)
-        counts = self._counts.setdefault(core, np.zeros(shape, np.uint32))
-        counts += np.bincount(cell, minlength=counts.size).astype(np.uint32).reshape(shape)
+        borders = np.flatnonzero(np.diff(piece.core)) + 1
+        for rows in pairwise([0, *borders.tolist(), len(piece)]):
+            core = int(piece.core[rows[0]])
+            if core != NO_CORE:
+                counts = self._counts.setdefault(core, np.zeros(shape, np.uint32))
+                sums.add_places(held, rows, self._edge_ns, self._cell, self._mode, counts)
 
     def result(self) -> CoreSeconds | None:
         """None where no core was sampled often enough."""

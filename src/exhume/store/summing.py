@@ -18,14 +18,13 @@ from exhume.model.arrays import I64, U32
 from exhume.model.modes import MAP_MODES
 from exhume.model.sample import Samples, Stretch
 from exhume.model.series import Block
-from exhume.model.stack import Mode, StackTree
-from exhume.perf.distinct import distinct_rows
+from exhume.model.stack import StackTree
+from exhume.store import sums
 from exhume.store.rollups import (
     I16,
     MAX_FRAMES_A_MINUTE,
     MIN_FRAME_MS,
     MINUTE_NS,
-    SECOND_NS,
     CoreSeconds,
     FrameMinutes,
     Processes,
@@ -35,9 +34,6 @@ from exhume.store.rollups import (
 )
 
 _CORES_AT_ONCE = 16
-# (core, second, process) as one number that sorts like them: 16, 21 and 26 bits.
-_SECOND_BIT, _CORE_BIT = 26, 47
-_PROCESS_MASK, _SECOND_MASK = (1 << _SECOND_BIT) - 1, (1 << _CORE_BIT - _SECOND_BIT) - 1
 
 
 class CoreRollUp:
@@ -111,59 +107,28 @@ class ProcessRollUp:
     def __init__(
         self, start_ns: int, stretches: Sequence[Stretch], tree: StackTree, processes: Processes
     ) -> None:
-        self._start_ns = start_ns
         self._stretches = stretches
-        self._mode = tree.mode
-        self._processes = processes
-        self._open: I64 = np.empty((4, 0), np.int64)
+        self._seconds = sums.Seconds(start_ns, processes.of_thread, len(processes), tree.mode)
         self._rows: list[ProcessSeconds] = []
 
     def add(self, piece: Samples) -> None:
-        if not len(piece):
-            return
-        second = np.maximum(piece.time_ns - self._start_ns, 0) // SECOND_NS
-        key = (piece.core.astype(np.int64) << _CORE_BIT) | (second << _SECOND_BIT)
-        key |= self._processes.of_thread.take(piece.thread)
-        system = self._mode.take(piece.stack) != Mode.USER
-        weight = weights_ns(self._stretches, piece.time_ns)
-        rows = np.concatenate([self._open, np.stack([key, ~system, system, weight])], axis=1)
-        rows = _grouped(rows)
-        closed = int(np.searchsorted(rows[0], rows[0, -1] >> _SECOND_BIT << _SECOND_BIT))
-        self._rows.append(_process_seconds(rows[:, :closed]))
-        self._open = rows[:, closed:].copy()
+        weights = _weights(self._stretches, piece.time_ns)
+        self._rows.append(ProcessSeconds(*self._seconds.add(sums.Piece(piece), weights)))
 
     def result(self) -> ProcessSeconds:
-        parts = [*self._rows, _process_seconds(self._open)]
+        self._rows.append(ProcessSeconds(*self._seconds.close()))
         return ProcessSeconds(
             *(
-                np.concatenate([getattr(part, name) for part in parts])
+                np.concatenate([getattr(part, name) for part in self._rows])
                 for name in ProcessSeconds.__struct_fields__
             )
         )
 
 
-def _process_seconds(rows: I64) -> ProcessSeconds:
-    key, user, system, weight = rows
-    return ProcessSeconds(
-        second=(key >> _SECOND_BIT & _SECOND_MASK).astype(np.int32),
-        core=(key >> _CORE_BIT).astype(np.uint16),
-        process=(key & _PROCESS_MASK).astype(np.int32),
-        user=np.minimum(user, 65_535).astype(np.uint16),
-        system=np.minimum(system, 65_535).astype(np.uint16),
-        weight_us=np.rint(weight / 1000).astype(np.uint32),
-    )
-
-
-def _grouped(rows: I64) -> I64:
-    """The first row is a key; the others are summed by it. Keys come out rising."""
-    first, which = distinct_rows(rows[0])
-    order = np.argsort(rows[0, first])
-    grouped = np.empty((len(rows), len(first)), np.int64)
-    grouped[0] = rows[0, first[order]]
-    for index, values in enumerate(rows[1:], 1):
-        # Sums of whole numbers far below 2^53: exact.
-        grouped[index] = np.bincount(which, values, len(first))[order]
-    return grouped
+def _weights(stretches: Sequence[Stretch], time_ns: I64) -> sums.Weights:
+    if len(stretches) < 2:
+        return sums.Weights(None, sum(map(period_ns, stretches)))
+    return sums.Weights(weights_ns(stretches, time_ns), 0)
 
 
 class FrameRollUp:
@@ -178,24 +143,21 @@ class FrameRollUp:
         """By weight, of which there is mostly one: samples by minute and node."""
 
     def add(self, piece: Samples) -> None:
-        nodes = len(self._tree.parent)
-        minute = np.clip((piece.time_ns - self._start_ns) // MINUTE_NS, 0, self._minutes - 1)
-        cell = minute * nodes + piece.stack
         if len(self._stretches) < 2:
-            self._count(sum(map(period_ns, self._stretches)), cell)
+            self._count(piece, None, sum(map(period_ns, self._stretches)))
             return
-        weight = weights_ns(self._stretches, piece.time_ns)
-        for value in distinct(weight).tolist():
-            self._count(value, cell[weight == value])
+        each = weights_ns(self._stretches, piece.time_ns)
+        for value in distinct(each).tolist():
+            self._count(piece, each, value)
 
-    def _count(self, weight_ns: int, cell: I64) -> None:
-        """Cells are by minute and node, all minutes one after the other."""
+    def _count(self, piece: Samples, each: I64 | None, weight_ns: int) -> None:
+        """Samples of that weight."""
+        nodes = len(self._tree.parent)
         counts = self._counts.get(weight_ns)
         if counts is None:
-            counts = np.zeros(self._minutes * len(self._tree.parent), np.uint32)
-            self._counts[weight_ns] = counts
-        first, which = distinct_rows(cell)
-        counts[cell[first]] += np.bincount(which).astype(np.uint32)
+            counts = self._counts[weight_ns] = np.zeros(self._minutes * nodes, np.uint32)
+        weights = sums.Weights(each, weight_ns)
+        sums.add_minutes(sums.Piece(piece), self._start_ns, self._minutes, nodes, weights, counts)
 
     def result(self) -> FrameMinutes:
         tree = self._tree
