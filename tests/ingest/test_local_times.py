@@ -22,18 +22,18 @@ def of(*, has_zone: bool, has_year: bool, told: timezone | None = None) -> Local
 
 def test_times_with_everything_are_wall_times() -> None:
     times = of(has_zone=True, has_year=True)
-    assert (times.clock, times.claim(LAST_NS), times.guesses(LAST_NS)) == (ClockKind.WALL, None, ())
+    assert (times.clock, times.claim(), times.guesses(LAST_NS)) == (ClockKind.WALL, None, ())
 
 
 def test_a_log_that_has_both_kinds_of_times_thinks_in_utc() -> None:
     times = of(has_zone=False, has_year=True)
-    times.saw_zone(True)
+    times.saw_time(LAST_NS, has_zone=True)
     assert times.clock == ClockKind.WALL
 
 
 def test_a_zone_that_is_left_out_may_be_any_and_utc_comes_first() -> None:
     times = of(has_zone=False, has_year=True)
-    claim = times.claim(LAST_NS)
+    claim = times.claim()
     assert claim is not None
     assert (claim.offset_ns, "UTC" in claim.how) == (0, True)
     hours = {guess.offset_ns / 3600 / NS for guess in times.guesses(LAST_NS)}
@@ -43,7 +43,7 @@ def test_a_zone_that_is_left_out_may_be_any_and_utc_comes_first() -> None:
 
 def test_a_zone_that_is_told_counts() -> None:
     times = of(has_zone=False, has_year=True, told=timezone(timedelta(hours=-8)))
-    claim = times.claim(LAST_NS)
+    claim = times.claim()
     assert claim is not None
     assert (claim.offset_ns, claim.trust) == (8 * 3600 * NS, Trust.TOLD)
     assert times.guesses(LAST_NS) == ()

@@ -192,8 +192,7 @@ class _Table:
         if found is None:
             self.odd += 1
             return
-        self._times.saw_zone(found.has_zone)
-        at = found.ns
+        at = self._times.saw_time(found.ns, found.has_zone)
         last, self._last_ns = self._last_ns, at
         if last is not None and (at < last or at // SLOT_NS != last // SLOT_NS):
             yield from self._pieces()
@@ -218,13 +217,13 @@ class _Table:
             blocks, events = self._table.take()
             last = self._last_ns or 0
             yield Piece(
-                Hints(), self._times.clock, self._times.claim(last), blocks=blocks, events=events,
+                Hints(), self._times.clock, self._times.claim(), blocks=blocks, events=events,
                 guesses=self._times.guesses(last),
             )  # fmt: skip
 
     def finish(self, name: str, broken: str) -> Iterator[Piece]:
         yield from self._pieces()
-        claim = self._ties.claim(self._times, self._last_ns or 0, name)
+        claim = self._ties.claim(self._times, name)
         yield Piece(Hints(), ClockKind.KERNEL_LOG, claim, facts=self._facts(broken))
 
     def _facts(self, broken: str) -> Facts:

@@ -114,13 +114,12 @@ class JobLog(Struct, LogParser):
             found = of_object(line)
             if found is not None:
                 entry, has_zone = found
-                self.times.saw_zone(has_zone)
+                entry.time_ns = self.times.saw_time(entry.time_ns, has_zone)
                 return entry
         stamp = finder.find(line)
         if stamp is None:
             return None
-        self.times.saw(stamp)
-        return _of_line(line, stamp)
+        return _of_line(line, self.times.saw(stamp))
 
 
 def _of_line(line: str, stamp: Stamp) -> Entry:

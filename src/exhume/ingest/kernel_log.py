@@ -135,8 +135,7 @@ class KernelLog(Struct, LogParser):
             stamp = finder.find(found["stamp"])
             if stamp is None:
                 return None
-            self._is_raw, at = False, stamp.time_ns
-            self.times.saw(stamp)
+            self._is_raw, at = False, self.times.saw(stamp).time_ns
         elif (found := KMSG.match(line)) is not None:
             return _record(found["record"])
         elif (found := DELTA.match(line) or self._since(line)) is not None:
@@ -146,8 +145,8 @@ class KernelLog(Struct, LogParser):
             when = minutes.of(found)
             if when is None:
                 return None
-            self._is_raw, at = False, when
-            self.times.without_zone = self.times.without_year = True
+            self._is_raw, at = False, self.times.saw_time(when, has_zone=False)
+            self.times.without_year = True
         else:
             return None
         return at, found["text"], *priority(found)
@@ -177,7 +176,7 @@ class KernelLog(Struct, LogParser):
 
     def claim(self, last_ns: int) -> Claim | None:
         if not self._is_raw:
-            return self.times.claim(last_ns)
+            return self.times.claim()
         if self.offset_ns is not None:
             return Claim(self.offset_ns, Trust.TOLD, f"--offset {self.offset_ns / NS:.9g}")
         told = self._boots.boots[-1].told.claim()

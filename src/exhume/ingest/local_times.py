@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from exhume.derive.stamps import NS, Stamp
 from exhume.ingest.piece import Claim, ClockKind, Trust
+from exhume.ingest.zone_axis import ZoneAxis
 
 _MINUTE_NS = 60 * NS
 _YEARS = 10
@@ -31,14 +32,23 @@ class LocalTimes(Struct):
     with_zone: bool = False
     without_zone: bool = False
     without_year: bool = False
+    axis: ZoneAxis | None = None
+    """Of that zone."""
 
-    def saw(self, stamp: Stamp) -> None:
-        self.saw_zone(stamp.has_zone)
+    def __post_init__(self) -> None:
+        if self.told is not None:
+            self.axis = ZoneAxis(self.told)
+
+    def saw(self, stamp: Stamp) -> Stamp:
+        """The stamp, at its place among those of its log."""
         self.without_year |= not stamp.has_year
+        at = self.saw_time(stamp.time_ns, stamp.has_zone)
+        return stamp if at == stamp.time_ns else stamp._replace(time_ns=at)
 
-    def saw_zone(self, has_zone: bool) -> None:
+    def saw_time(self, time_ns: int, has_zone: bool) -> int:
         self.with_zone |= has_zone
         self.without_zone |= not has_zone
+        return time_ns if has_zone or self.axis is None else self.axis.at_ns(time_ns)
 
     @property
     def _is_local(self) -> bool:
@@ -49,40 +59,37 @@ class LocalTimes(Struct):
     def clock(self) -> ClockKind:
         return ClockKind.OWN if self._is_local or self.without_year else ClockKind.WALL
 
-    def claim(self, last_ns: int) -> Claim | None:
+    def claim(self) -> Claim | None:
         if self.clock == ClockKind.WALL:
             return None
         if self._is_local and self.told is not None:
-            east = self._told_minutes(last_ns)
+            east = self._told_minutes()
             return Claim(
-                -east * _MINUTE_NS, Trust.TOLD, f"its times are local, {_zone(east)} as told"
+                -east * _MINUTE_NS, Trust.TOLD, f"its times are local, {self.told} as told"
             )
         missing = ["local and are taken as UTC"] if self._is_local else []
         if self.without_year:
             missing.append("without a year, which the file's own time gives")
         return Claim(0, Trust.FILE_NAME, f"guessed: its times are {', and '.join(missing)}")
 
-    def tied(self, offset_ns: int, last_ns: int, how: str) -> Claim:
+    def tied(self, offset_ns: int, how: str) -> Claim:
         """What readings of such a time and of the uptime together say of the kernel's clock."""
         if not self._is_local:
             return Claim(offset_ns, Trust.UPTIME, how)
-        east = self._told_minutes(last_ns)
-        taken = f"{_zone(east)} as told" if self.told is not None else "local and taken as UTC"
+        east = self._told_minutes()
+        taken = f"{self.told} as told" if self.told is not None else "local and taken as UTC"
         trust = Trust.FILE_NAME if self.told is None else Trust.UPTIME
         return Claim(offset_ns - east * _MINUTE_NS, trust, f"{how}, {taken}")
 
-    def _told_minutes(self, last_ns: int) -> int:
-        """East of UTC, at the end of the log; 0 where nobody told."""
-        if self.told is None:
-            return 0
-        east = self.told.utcoffset(datetime.fromtimestamp(last_ns // NS, UTC).replace(tzinfo=None))
-        return round(east.total_seconds() / 60) if east else 0
+    def _told_minutes(self) -> int:
+        """East of UTC, of its first time; 0 where nobody told."""
+        return 0 if self.axis is None else round((self.axis.east_s or 0) / 60)
 
     def guesses(self, last_ns: int) -> tuple[Claim, ...]:
         """What else may hold: the first that fits the other inputs does."""
         if self.clock == ClockKind.WALL:
             return ()
-        minutes = [self._told_minutes(last_ns)]
+        minutes = [self._told_minutes()]
         if self.told is None and self._is_local:
             minutes += _ZONES_MINUTES
         years = [(0, 0), *(_other_years(last_ns) if self.without_year else ())]

@@ -7,7 +7,7 @@ other files only fit another zone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from exhume.errors import ParseError
@@ -15,9 +15,9 @@ from exhume.ingest import mpstat_header, mpstat_json
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
 from exhume.ingest.log_reader import newest_ns
-from exhume.ingest.mpstat_clock import DayClock
+from exhume.ingest.mpstat_clock import day_clock
 from exhume.ingest.mpstat_columns import layout_of
-from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, epoch_s, local_claim
+from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, local_claim
 from exhume.ingest.mpstat_json import JsonScanner
 from exhume.ingest.mpstat_table import COLUMNS, Counters, Lines
 from exhume.ingest.mpstat_text import TextScanner
@@ -48,7 +48,7 @@ def host_of(head: bytes) -> str:
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    header, scanner = _scanner(source)
+    header, scanner = _scanner(source, context.clock.zone)
     if not header.days:
         raise ParseError(str(source.path), 1, f"a date, not {header.date_text!r}")
     said = local_claim(header, source.path.name, context.clock.zone)
@@ -65,14 +65,14 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     )
 
 
-def _scanner(source: Source) -> tuple[Header, TextScanner | JsonScanner]:
+def _scanner(source: Source, zone: tzinfo | None) -> tuple[Header, TextScanner | JsonScanner]:
     head = source.head()
     if mpstat_json.is_json(head):
         header = mpstat_json.header_of(head)
-        return header, JsonScanner(_clock(header))
+        return header, JsonScanner(day_clock(header, zone))
     found = HEADER.search(plain(head)[:4096])
     header = mpstat_header.parse(found) if found else _undated(source.path)
-    return header, TextScanner(_clock(header))
+    return header, TextScanner(day_clock(header, zone))
 
 
 def _lines(data: Iterator[bytes], scanner: TextScanner | JsonScanner) -> Iterator[Lines]:
@@ -92,10 +92,6 @@ def _piece(
     return Piece(
         header.hints, ClockKind.OWN, said.claim, blocks=blocks, is_filler=True, guesses=said.guesses
     )
-
-
-def _clock(header: Header) -> DayClock:
-    return DayClock(epoch_s(header.days[0]) if header.days else 0)
 
 
 def _undated(path: Path) -> Header:
@@ -129,7 +125,8 @@ def _facts(
         notes.append(f"it stopped and went on {counters.gaps} times; nothing is known in between")
     if clock.set_back:
         notes.append(
-            f"its clock was set back {clock.set_back} times; what follows is moved on in time"
+            f"its clock was set back {clock.set_back} times; what follows is moved on in time "
+            "(where summer time ended, --zone with a name as Europe/Berlin puts it right)"
         )
     if clock.odd_halves:
         notes.append("whether its times are am or pm is in an unknown language: taken as am")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from functools import lru_cache
 
 from msgspec import Struct
 
-from exhume.ingest.mpstat_header import DAY_S, clock_of
+from exhume.ingest.mpstat_header import DAY_S, Header, clock_of, day_east_s, epoch_s
 from exhume.ingest.snapshots_time import NS, instant_ns
+from exhume.ingest.zone_axis import ZoneAxis
 
 _HALF_DAY_S = DAY_S // 2
 _seconds_of_day = lru_cache(maxsize=1024)(clock_of)
@@ -16,11 +18,17 @@ _seconds_of_day = lru_cache(maxsize=1024)(clock_of)
 class DayClock(Struct):
     midnight_s: int
     """Of the first day."""
+    axis: ZoneAxis | None = None
+    """Of the zone that they are of, if that was told."""
     last_s: int | None = None
+    """As it says itself."""
+    last_at_s: int = 0
+    """On the axis."""
     is_epoch: bool = False
     """Its times are seconds since 1970 (`-U`)."""
     set_back: int = 0
-    """How often the clock went back by less than half a day: it was set, or summer time ended."""
+    """How often the clock went back by less than half a day: it was set, or summer time ended and
+    nobody told of which zone it is."""
     odd_halves: int = 0
     """Times whose half of the day (am, pm) is in a language nobody knows here."""
 
@@ -41,13 +49,21 @@ class DayClock(Struct):
             return None
         self.odd_halves += not day[1]
         now = self.midnight_s + day[0]
-        if self.last_s is not None and now < self.last_s:
-            if now < self.last_s - _HALF_DAY_S:
-                self.midnight_s += DAY_S
-                now += DAY_S
-            else:
-                self.set_back += 1
-                self.midnight_s += self.last_s - now
-                now = self.last_s
-        self.last_s = now
-        return now
+        if self.last_s is not None and now < self.last_s - _HALF_DAY_S:
+            self.midnight_s += DAY_S
+            now += DAY_S
+        at = now if self.axis is None else self.axis.at(now)
+        if self.last_s is not None and at < self.last_at_s:
+            self.set_back += 1
+            self.midnight_s += self.last_s - now
+            now, at = self.last_s, self.last_at_s
+        self.last_s, self.last_at_s = now, at
+        return at
+
+
+def day_clock(header: Header, zone: tzinfo | None) -> DayClock:
+    """That of a table below such a header; `zone` if it was told."""
+    if not header.days:
+        return DayClock(0)
+    day = header.days[0]
+    return DayClock(epoch_s(day), None if zone is None else ZoneAxis(zone, day_east_s(zone, day)))

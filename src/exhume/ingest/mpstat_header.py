@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.piece import Claim, Hints, Trust
+from exhume.ingest.zone_axis import east_s
 
 NS = 1_000_000_000
 DAY_S = 86_400
@@ -108,6 +109,11 @@ def epoch_s(day: date) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
 
+def day_east_s(zone: tzinfo, day: date) -> int:
+    """How far from UTC that zone is at noon."""
+    return east_s(zone, epoch_s(day) + DAY_S // 2)
+
+
 class LocalClaim(Struct, frozen=True):
     """What a table's local times may mean: the claim, and what else may hold."""
 
@@ -131,8 +137,8 @@ def local_claim(header: Header, name: str, zone: tzinfo | None) -> LocalClaim:
     if zone is not None:
         claims = []
         for day in days:
-            east_ns = _east_ns(zone, day)
-            how = f"its times are local, {_zone(east_ns)} as told"
+            east_ns = day_east_s(zone, day) * NS
+            how = f"its times are local, {zone} as told"
             claims.append(Claim(shifts[day] - east_ns, Trust.TOLD, how))
         return LocalClaim(claims[0], tuple(claims[1:]), tuple(notes))
     how = "guessed: its times are local and are taken as UTC"
@@ -150,11 +156,6 @@ def local_claim(header: Header, name: str, zone: tzinfo | None) -> LocalClaim:
         if (day, q) != (days[0], 0)
     ]
     return LocalClaim(claim, tuple(guesses), tuple(notes))
-
-
-def _east_ns(zone: tzinfo, day: date) -> int:
-    east = zone.utcoffset(datetime(day.year, day.month, day.day, 12))
-    return 0 if east is None else round(east.total_seconds()) * NS
 
 
 def _zone(east_ns: int) -> str:

@@ -17,7 +17,7 @@ from exhume.ingest import mpstat_header
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
-from exhume.ingest.mpstat_clock import DayClock
+from exhume.ingest.mpstat_clock import DayClock, day_clock
 from exhume.ingest.mpstat_header import HEADER, LocalClaim, epoch_s, local_claim
 from exhume.ingest.piece import SLOT_NS, ClockKind, Facts, Hints, Piece
 from exhume.ingest.streams import Inflated, Source
@@ -53,7 +53,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     if header is None or not header.days:
         raise ParseError(str(source.path), 1, "`Linux RELEASE (HOST) DATE …` with a date")
     said = local_claim(header, source.path.name, context.clock.zone)
-    intervals = _Intervals(DayClock(epoch_s(header.days[0])))
+    intervals = _Intervals(day_clock(header, context.clock.zone))
     rest = b""
     with source.open(context.progress) as stream:
         for data in chunks(stream, prefix_of(source.head())):

@@ -151,10 +151,10 @@ class _Reader:
         mark = block.mark
         if mark is None:
             return None
-        self._times.saw_zone(mark.at.has_zone)
+        at = self._times.saw_time(mark.at.ns, mark.at.has_zone)
         if mark.uptime_ns is not None:
-            self._ties.add(mark.at.ns, mark.uptime_ns)
-        return Moment(mark.at.ns, mark.uptime_ns, f"{mark.rest} {self._name}")
+            self._ties.add(at, mark.uptime_ns)
+        return Moment(at, mark.uptime_ns, f"{mark.rest} {self._name}")
 
     def look(self, block: _Block, moment: Moment) -> None:
         found = list(sections(without_paths(block.text)))
@@ -190,7 +190,7 @@ class _Reader:
 
     def finish(self) -> Iterator[Piece]:
         yield from self._pieces()
-        claim = self._ties.claim(self._times, self._last_ns or 0, self._name)
+        claim = self._ties.claim(self._times, self._name)
         yield Piece(Hints(), ClockKind.KERNEL_LOG, claim, facts=self.facts())
 
     def _pieces(self) -> Iterator[Piece]:
@@ -198,7 +198,7 @@ class _Reader:
             blocks, events = self.table.take()
             last = self._last_ns or 0
             yield Piece(
-                Hints(), self._times.clock, self._times.claim(last), blocks=blocks, events=events,
+                Hints(), self._times.clock, self._times.claim(), blocks=blocks, events=events,
                 guesses=self._times.guesses(last),
             )  # fmt: skip
 

@@ -153,7 +153,7 @@ class SystemLog(Struct, LogParser):
         found = _tagged(rest[stamp.end :], may_be_5424=is_5424)
         if found is None:
             return None
-        self.times.saw(stamp)
+        stamp = self.times.saw(stamp)
         # rsyslog's ISO times have microseconds, the classic ones whole seconds.
         step = 1 if stamp.time_ns % NS else NS
         return self._of(found.groupdict(), stamp.time_ns, step, priority)

@@ -23,11 +23,11 @@ class UptimeTies(Struct):
             self._offsets.append(wall_ns - uptime_ns)
             self._is_whole &= wall_ns % _SECOND_NS == 0
 
-    def claim(self, times: LocalTimes, last_ns: int, name: str) -> Claim | None:
+    def claim(self, times: LocalTimes, name: str) -> Claim | None:
         """`last_ns`, `name`: the last wall time in that file, and what the file is called."""
         if not self._offsets:
             return None
         # `date +%s` cuts off up to a second, so the latest is the nearest.
         offset = max(self._offsets) if self._is_whole else median_low(self._offsets)
         how = f"by {len(self._offsets)} readings of wall time and uptime in {name}"
-        return times.tied(offset, last_ns, how)
+        return times.tied(offset, how)
