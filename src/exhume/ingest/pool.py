@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
 _TICK_SECONDS = 0.2
-_PRELOAD = ["exhume.ingest.work"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -45,8 +45,8 @@ class Pool:
         if self._jobs > 1:
             import multiprocessing
 
-            self._context: BaseContext = multiprocessing.get_context("forkserver")
-            self._context.set_forkserver_preload(_PRELOAD)
+            # They have everything loaded, and are there before any thread is.
+            self._context: BaseContext = multiprocessing.get_context("fork")
             self._done = self._context.Value("q", 0)
             self._stop = self._context.Event()
 
@@ -108,7 +108,7 @@ class Pool:
                 1 if self._careful else self._jobs,
                 self._context,
                 work.start_worker,
-                (self._done, self._stop),
+                (os.getpid(), self._done, self._stop),
             )
         return self._executor
 

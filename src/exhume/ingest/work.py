@@ -25,6 +25,7 @@ from exhume.ingest.symbols import Places
 from exhume.ingest.together import MOST_AT_ONCE
 from exhume.ingest.tuning import tune
 from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
+from exhume.processes import die_with
 from exhume.store.writer import write_segment
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class _Shared:
     """What was read last, by where it is saved: mostly it is merged next, by the same process."""
 
 
-def start_worker(done: Synchronized[int], stop: Flag) -> None:
+def start_worker(parent_pid: int, done: Synchronized[int], stop: Flag) -> None:
+    die_with(parent_pid)
     # An interrupt goes to the whole group; the parent tells us when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _Shared.done, _Shared.stop = done, stop
