@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from exhume.ingest.not_read import explained
@@ -59,6 +59,7 @@ def test_what_is_not_read_is_named_and_what_would_do_is_said(
 @given(st.binary(max_size=300))
 def test_of_most_files_nothing_is_known(head: bytes) -> None:
     assert isinstance(explained(head), str)
+    assume(b"PERFILE2" not in head)  # of a capture behind a greeting something is known
     assert explained(b"Dear all,\n" + head.replace(b"\n", b" ")) == ""
 
 

