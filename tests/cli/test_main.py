@@ -168,6 +168,12 @@ def run_python(text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=env)
 
 
+def test_help_and_usage_need_no_numpy() -> None:
+    """It takes as long to load as all else of them."""
+    text = "import sys; from exhume.cli import import_files; print('numpy' in sys.modules)"
+    assert run_python(text).stdout == "False\n"
+
+
 def test_what_was_to_be_done_at_the_end_is_done_however_quickly_it_leaves() -> None:
     talk = (
         "import atexit, exhume.cli.main as m; atexit.register(print, 'tidied'); "

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
@@ -11,52 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.derive.cpu import CoreShares, core_shares
-from exhume.host import Host
-from exhume.ingest import mpstat, mpstat_json
+from exhume.derive.cpu import core_shares
+from exhume.ingest import mpstat_json
 from exhume.ingest.blocks import joined_blocks
-from exhume.ingest.clocks import ClockHints
-from exhume.ingest.context import Context
 from exhume.ingest.mpstat_clock import DayClock
 from exhume.ingest.mpstat_table import COLUMNS, Counters
 from exhume.ingest.mpstat_text import TextScanner
-from exhume.ingest.piece import ClockKind, Piece
+from exhume.ingest.piece import ClockKind
 from exhume.ingest.recognise import recognise
 from exhume.ingest.streams import Source
-from exhume.ingest.symbols import Places
 from exhume.model.answers import MAP_MODES
 from exhume.model.series import Block
 from tests.ingest import made
+from tests.ingest.mpstat_read import BUSY, EVENING, NS, at, joined, read, shares
 from tests.ingest.sysstat import IDLE, NAMES, SYSTEM, heading, percentages, row
 from tests.ingest.sysstat import mpstat as text_of
 
-NS = 1_000_000_000
 SHARE_OF_PRINT = 0.005
-EVENING = int(datetime(2026, 11, 15, 20, tzinfo=UTC).timestamp())
-BUSY = (21, 3, 8, 1, 0, 2, 1, 5, 0, 60)
-
-
-def read(folder: Path, text: str | bytes, zone: timezone | None = None) -> list[Piece]:
-    path = folder / "mpstat.txt"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    context = Context(folder, Places(Host()), ClockHints(zone=zone))
-    return list(mpstat.read(Source.of(path), context))
-
-
-def joined(pieces: Sequence[Piece]) -> tuple[Block, ...]:
-    return joined_blocks([(piece.blocks, 0) for piece in pieces], 0, 1 << 62)
-
-
-def shares(pieces: Sequence[Piece]) -> CoreShares:
-    found = core_shares(joined(pieces))
-    assert found is not None
-    return found
-
-
-def at(found: CoreShares, core: int, instant: int) -> dict[str, float]:
-    row = found.cores.index(core)
-    here = {mode: float(found.percent[i, row, instant]) for i, mode in enumerate(MAP_MODES)}
-    return here | {"idle": float(found.idle[row, instant])}
 
 
 def test_what_was_printed_is_what_is_read(tmp_path: Path) -> None:
@@ -130,64 +98,6 @@ def test_numbers_that_no_jiffies_make_keep_their_mean(tmp_path: Path) -> None:
         assert gained == pytest.approx(percent * 300, abs=1)
 
 
-@pytest.mark.parametrize(
-    "twelve", [None, ("AM", "PM"), ("午前", "午後"), ("a.m.", "p.m."), ("AM IST", "PM IST")]
-)
-@pytest.mark.parametrize("comma", [False, True])
-def test_clocks_and_numbers_of_several_countries_are_the_same(
-    tmp_path: Path, twelve: tuple[str, str] | None, comma: bool
-) -> None:
-    cores: list[dict[int, Sequence[int]]] = [{0: BUSY, 1: SYSTEM}] * 4
-    text = text_of(cores, start=12 * 3600 - 2, twelve=twelve, comma=comma)
-    found = shares(read(tmp_path, text))
-    noon = EVENING - 8 * 3600
-    assert (found.end_ns // NS).tolist() == [noon - 1, noon, noon + 1, noon + 2]
-    assert at(found, 1, 3)["system"] == 100
-
-
-@pytest.mark.parametrize("twelve", [None, ("AM", "PM")])
-def test_midnight_is_crossed(tmp_path: Path, twelve: tuple[str, str] | None) -> None:
-    text = text_of([{0: BUSY}] * 4, start=86_398, twelve=twelve)
-    pieces = read(tmp_path, text)
-    found = shares(pieces)
-    midnight = EVENING + 4 * 3600
-    assert (found.end_ns // NS).tolist() == [midnight + more for more in (-1, 0, 1, 2)]
-    assert len([piece for piece in pieces if piece.blocks]) == 2  # ten minutes each
-    assert np.isfinite(found.busy).all()
-
-
-@pytest.mark.parametrize(
-    ("text", "days"),
-    [
-        ("11/15/26", ["2026-11-15"]), ("11/15/2026", ["2026-11-15"]),
-        ("2026-11-15", ["2026-11-15"]),
-        ("15.11.2026", ["2026-11-15"]), ("15/11/26", ["2026-11-15"]), ("15-11-26", ["2026-11-15"]),
-        ("2026年11月15日", ["2026-11-15"]), ("03/04/22", ["2022-03-04", "2022-04-03"]),
-        ("04.03.22", ["2022-03-04"]), ("99/99/99", []), ("some day", []),
-    ],
-)  # fmt: skip
-def test_dates_of_several_countries(text: str, days: list[str]) -> None:
-    from exhume.ingest.mpstat_header import days_of
-
-    assert [str(day) for day in dict.fromkeys(days_of(text))] == days
-
-
-def test_a_date_that_may_be_two_days_is_told_and_the_other_one_kept(tmp_path: Path) -> None:
-    pieces = read(tmp_path, text_of([{0: BUSY}], date="03/04/22"))
-    (one,) = [piece for piece in pieces if piece.blocks]
-    assert "may be 2022-04-03" in pieces[-1].facts.notes[0]
-    april = (datetime(2022, 4, 3) - datetime(2022, 3, 4)).days * 86_400 * NS
-    assert april in {guess.offset_ns for guess in one.guesses}
-
-
-def test_the_users_zone_counts(tmp_path: Path) -> None:
-    pieces = read(tmp_path, text_of([{0: BUSY}]), zone=timezone(timedelta(hours=2)))
-    (one,) = [piece for piece in pieces if piece.blocks]
-    assert one.claim is not None
-    assert (one.claim.offset_ns, one.guesses) == (-7200 * NS, ())
-    assert "UTC+02:00" in one.claim.how
-
-
 def test_cores_go_off_and_come_back(tmp_path: Path) -> None:
     both: dict[int, Sequence[int]] = {0: BUSY, 1: SYSTEM}
     off: dict[int, Sequence[int]] = {0: BUSY}
@@ -252,45 +162,6 @@ def test_averages_since_boot_have_no_interval(tmp_path: Path) -> None:
     pieces = read(tmp_path, "".join([heading("20:00:00"), row("20:00:00", "0", BUSY)]))
     assert not any(piece.blocks for piece in pieces)
     assert "since boot" in pieces[-1].facts.notes[-1]
-
-
-def test_seconds_since_1970_need_no_guess(tmp_path: Path) -> None:
-    lines = ["Linux 6 (a) \t06/01/20 \t_x_\t(1 CPU)\n\n", heading("1591016000")]
-    lines += [row("1591016001", "0", SYSTEM), row("1591016002", "0", IDLE)]
-    pieces = read(tmp_path, "".join(lines))
-    (one,) = [piece for piece in pieces if piece.blocks]
-    assert (one.clock, one.claim) == (ClockKind.WALL, None)
-    assert one.blocks[0].tick_ns.tolist() == [1591016000 * NS, 1591016001 * NS, 1591016002 * NS]
-
-
-def test_where_it_stopped_and_went_on_nothing_is_known(tmp_path: Path) -> None:
-    first = text_of([{0: SYSTEM}] * 2)
-    second = text_of([{0: SYSTEM}] * 2, start=20 * 3600 + 60).split("\n", 1)[1]
-    pieces = read(tmp_path, first + second)
-    found = shares(pieces)
-    known = np.isfinite(found.busy[0])
-    assert known.sum() == 4
-    assert (found.busy[0][known] == 100).all()
-    assert "stopped and went on 1 times" in pieces[-1].facts.notes[-1]
-
-
-def test_a_clock_that_is_set_back_goes_on(tmp_path: Path) -> None:
-    first = text_of([{0: SYSTEM}] * 2)
-    second = text_of([{0: SYSTEM}] * 2, start=19 * 3600).split("\n", 1)[1]
-    pieces = read(tmp_path, first + second)
-    assert (np.diff(shares(pieces).start_ns) > 0).all()
-    assert "set back" in pieces[-1].facts.notes[-1]
-
-
-def test_a_log_without_its_first_line_is_of_the_day_it_was_written(tmp_path: Path) -> None:
-    text = text_of([{0: SYSTEM}] * 2).split("\n", 2)[2]
-    path = Path(made.write(tmp_path / "tail.txt", text))
-    os.utime(path, (EVENING + 100, EVENING + 100))
-    found = recognise(Source.of(path))
-    assert found is not None
-    assert found.name == "mpstat"
-    pieces = list(mpstat.read(Source.of(path), made.context(tmp_path)))
-    assert pieces[0].blocks[0].tick_ns[0] == EVENING * NS
 
 
 def test_it_may_be_cut_off_anywhere(tmp_path: Path) -> None:
@@ -399,23 +270,6 @@ def test_two_hours_of_many_cores_come_in_pieces_of_ten_minutes(tmp_path: Path) -
     assert np.isfinite(shares(pieces).busy).all()
 
 
-@pytest.mark.parametrize("clock", ["{}時{}分{}秒", "{}时{}分{}秒", "{}시 {}분 {}초"])
-def test_clocks_that_spell_their_units(tmp_path: Path, clock: str) -> None:
-    plain = text_of([{0: BUSY, 1: SYSTEM}, {0: IDLE, 1: BUSY}])
-    text = re.sub(r"(?m)^(\d\d):(\d\d):(\d\d)", lambda m: clock.format(*m.groups()), plain)
-    found = shares(read(tmp_path, text.replace("11/15/26", "2026年11月15日")))
-    assert (found.start_ns // NS).tolist() == [EVENING, EVENING + 1]
-    assert at(found, 1, 0)["system"] == 100
-
-
-def test_a_header_of_before_sysstat_8_has_the_date_too(tmp_path: Path) -> None:
-    text = text_of([{0: BUSY, 1: SYSTEM}]).replace("%usr", "%user")
-    text = text.replace(" \t_x86_64_\t(2 CPU)", "").replace("   %user", "  %user")
-    pieces = read(tmp_path, text)
-    assert (shares(pieces).start_ns // NS).tolist() == [EVENING]
-    assert pieces[0].hints.node == "gpu-7"
-
-
 @pytest.mark.parametrize(
     "prefix",
     [
@@ -436,22 +290,6 @@ def test_what_was_put_before_every_line_does_no_harm(tmp_path: Path, prefix: str
     assert pieces[0].hints.node == "gpu-7"
     assert (found.start_ns // NS).tolist() == [EVENING, EVENING + 1]
     assert at(found, 1, 0)["system"] == 100
-
-
-def test_a_later_run_in_the_same_file_is_of_its_own_day(tmp_path: Path) -> None:
-    # Two days later, and later in the day: no clock went back.
-    first = text_of([{0: BUSY}])
-    second = text_of([{0: SYSTEM}], date="11/17/26", start=21 * 3600)
-    found = shares(read(tmp_path, first + "\n" + second))
-    assert (found.start_ns[[0, -1]] // NS).tolist() == [EVENING, EVENING + 49 * 3600]
-
-
-def test_a_day_that_is_not_told_is_taken_from_the_name_and_said(tmp_path: Path) -> None:
-    text = text_of([{0: BUSY}]).split("\n", 2)[2]
-    path = Path(made.write(tmp_path / "mpstat-2026-11-15.txt", text))
-    pieces = list(mpstat.read(Source.of(path), made.context(tmp_path)))
-    assert (shares(pieces).start_ns // NS).tolist() == [EVENING]
-    assert "2026-11-15" in pieces[-1].facts.notes[0]
 
 
 def test_a_table_of_sar_says_that_its_system_time_holds_interrupts(tmp_path: Path) -> None:
