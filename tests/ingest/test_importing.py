@@ -330,7 +330,23 @@ def test_a_killed_import_leaves_a_recording_and_goes_on(tmp_path: Path) -> None:
     assert total(out) == 40 * 200
 
 
-def test_two_imports_into_one_place_do_not_mix(tmp_path: Path) -> None:
+def test_what_is_left_of_a_killed_import_is_waited_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", made.script(0.1))
+    with importing._alone(tmp_path / "out", tmp_path / "out" / "import"):
+        # As its workers do, it has the lock from whoever took it, who is gone first.
+        left = os.fork()
+        if not left:
+            time.sleep(0.3)
+            os._exit(0)
+    do_import(tmp_path / "out", path)
+    ended, _ = os.waitpid(left, os.WNOHANG)
+    assert ended == left, "it went on beside it"
+
+
+def test_two_imports_into_one_place_do_not_mix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "_GONE_SECONDS", 0.1)
     path = write(tmp_path / "a.txt", made.script(0.1))
     with (
         importing._alone(tmp_path / "out", tmp_path / "out" / "import"),

@@ -37,6 +37,9 @@ MERGE_EVERY_BYTES = 256 << 20
 _LARGE_BYTES = 32 << 20
 """From here on an input takes long: such ones are read by several processes each, if there are."""
 _BUILD_ID_CACHE = ".debug"
+_GONE_SECONDS = 2.0
+"""So soon nothing is left of an import that was killed."""
+_ASK_SECONDS = 0.02
 
 Watch = Callable[[int, int], None]
 """Told how many bytes of how many were read."""
@@ -255,12 +258,23 @@ def _alone(into: Path, folder: Path) -> Iterator[None]:
             f"cannot write to {into}: {error.strerror}", todo="name another place with --into"
         ) from error
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not _locked(fd):
             raise ExhumeError(
                 f"another import into {into} is going on", todo="wait for it, or give --into"
-            ) from error
+            )
         yield
     finally:
         os.close(fd)
+
+
+def _locked(fd: int) -> bool:
+    """Processes of an import that was killed hold its lock too, until they are gone themselves."""
+    deadline = time.monotonic() + _GONE_SECONDS
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_ASK_SECONDS)
