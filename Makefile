@@ -8,6 +8,7 @@ SHELL       := bash
 MAKEFLAGS   += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+unexport PYTHONDONTWRITEBYTECODE # two runs of pytest compile a thousand files of tests once
 
 PYTHON ?= python3
 VENV   := .venv
@@ -77,7 +78,7 @@ check: $(CHECKS) ## lint, format, types, generated files, import directions
 .PHONY: test
 test: setup-dev check ## check, then every test; ARGS="-k store" chooses
 	@if $(have-node); then $(MAKE) test-page; fi
-	$(call pytest,-m "not kernel" -n $(JOBS) --dist loadfile)
+	$(call pytest,-m "not kernel" -n $(JOBS) --dist loadfile --no-loadscope-reorder)
 	@code=0; $(BIN)/pytest -m kernel $(ARGS) || code=$$?; \
 	if [ $$code -eq 1 ]; then \
 	  echo "tests of the real kernel hear everybody on this machine: what failed runs once more, alone"; \
@@ -128,7 +129,7 @@ check-format: setup-dev
 	$(BIN)/ruff format --check $(PY_DIRS)
 
 check-types: setup-dev
-	$(BIN)/mypy $(PY_DIRS)
+	$(BIN)/mypy --num-workers auto $(PY_DIRS)
 
 # Docs and schemas that are made from the code; the same modules without --check write them anew.
 GENERATORS := exhume.cli.schemas exhume.cli.reference exhume.cli.fields_doc exhume.cli.metrics_doc exhume.cli.api
