@@ -345,7 +345,7 @@ def test_a_capture_without_samples_says_so(tmp_path: Path) -> None:
         (SHAPE, ""),
     ],
 )
-def test_stacks_that_only_perf_can_read_are_told(shape: Shape, way: str, tmp_path: Path) -> None:
+def test_another_way_to_record_stacks_is_told(shape: Shape, way: str, tmp_path: Path) -> None:
     sample = Sample(ip=0x40_0000, pid=7, tid=7, time=5, user_stack=bytes(64), branches=2)
     records = [enc.sample(shape, sample)]
     piece = piece_of(tmp_path, Capture(records, [Event(shape=shape)]).file())

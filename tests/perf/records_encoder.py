@@ -59,6 +59,7 @@ class ReadFormat(IntFlag):
     LOST = 16
 
 
+BRANCH_CALL_STACK = 1 << 11
 BRANCH_HW_INDEX = 1 << 17
 BRANCH_COUNTERS = 1 << 19
 
@@ -107,6 +108,8 @@ class Sample(Struct, frozen=True):
     """Of the program, the first ones; the others are of no meaning."""
     bits: int = 64
     """Of the program."""
+    calls: tuple[tuple[int, int], ...] = ()
+    """Branches by from and to, instead of `branches` that are of no meaning."""
 
 
 class Who(Struct, frozen=True):
@@ -166,7 +169,7 @@ def sample(shape: Shape, s: Sample) -> bytes:
         padded = s.raw + bytes(-(4 + len(s.raw)) % 8)
         out.append(struct.pack("<I", len(padded)) + padded)
     if t & Bit.BRANCH_STACK:
-        out.append(_branches(shape.branch_type, s.branches))
+        out.append(_branches(shape.branch_type, s.calls or ((FILLER, FILLER),) * s.branches))
     if t & Bit.REGS_USER:
         out.append(_registers(shape.regs_user, s.has_registers, s.registers, s.bits))
     if t & Bit.STACK_USER:
@@ -197,10 +200,10 @@ def _read(read_format: int, members: int) -> bytes:
     return words(each[0], *times, *each[1:])
 
 
-def _branches(branch_type: int, count: int) -> bytes:
-    head = words(count) + (words(FILLER) if branch_type & BRANCH_HW_INDEX else b"")
-    counters = words(*[FILLER] * count) if branch_type & BRANCH_COUNTERS else b""
-    return head + words(*[FILLER] * 3 * count) + counters
+def _branches(branch_type: int, branches: Sequence[tuple[int, int]]) -> bytes:
+    head = words(len(branches)) + (words(FILLER) if branch_type & BRANCH_HW_INDEX else b"")
+    counters = words(*[FILLER] * len(branches)) if branch_type & BRANCH_COUNTERS else b""
+    return head + b"".join(words(*one, FILLER) for one in branches) + counters
 
 
 def _registers(

@@ -136,7 +136,9 @@ def fuzzed(seed: int, count: int) -> bytes:
             dump_regs=dumps,
         )  # fmt: skip
         other = Shape(rng.getrandbits(25), rng.getrandbits(5))
-        chain = tuple(rng.getrandbits(64) for _ in range(rng.randrange(6)))
+        chain = tuple(
+            rng.choice([rng.getrandbits(64), enc.USER, enc.KERNEL]) for _ in range(rng.randrange(6))
+        )
         s = Sample(
             id=rng.choice([0, 1, 5, 1 << 40]),
             chain=chain,

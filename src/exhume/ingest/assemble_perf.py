@@ -23,9 +23,13 @@ from exhume.perf.datafile import PerfData, Share
 
 SHARE_BYTES = 16 << 20
 """A share is at least as large: for less it does not pay to start a process."""
-_STACKS_BY = (
-    "stacks of programs were recorded in another way (--call-graph {}), which perf alone reads: of "
-    "a program only the innermost function is shown; text of `perf script` has them all"
+_COPIES = (
+    "stacks of programs were recorded in another way (--call-graph dwarf), which perf alone reads: "
+    "of a program only the innermost function is shown; text of `perf script` has them all"
+)
+_KEPT_CALLS = (
+    "stacks of programs are the calls that the processor kept (--call-graph lbr), 32 at most: of "
+    "deeper ones the outermost functions are missing"
 )
 _DEFERRED_STACKS = (
     "stacks of programs were recorded apart from samples (--call-graph fp,defer), and are not put "
@@ -130,8 +134,10 @@ class PerfAssembler:
         notes = [self._last.kernel_note] if self._last.kernel_note else []
         if note := sum((one.unwound for one in taken), Unwound()).note():
             notes.append(note)
-        elif counts and self._data.stacks_by:
-            notes.append(_STACKS_BY.format(self._data.stacks_by))
+        elif counts and self._data.has_copies:
+            notes.append(_COPIES)
+        if counts and self._data.has_kept_calls:
+            notes.append(_KEPT_CALLS)
         if self._last.defers:
             notes.append(_DEFERRED_STACKS)
         notes += seen.notes(self._last.chosen(), self._last.rate_hz())

@@ -104,13 +104,14 @@ class PerfData:
         return any(event.attr.flags & Flag.COMM_EXEC for event in self.events)
 
     @property
-    def stacks_by(self) -> str:
-        """What there is of programs instead of call chains: `dwarf` (memory), `lbr` (branches)."""
-        attrs = [event.attr for event in self.events]
-        if any(attr.sample_type & SampleType.STACK_USER for attr in attrs):
-            return "dwarf"
-        is_lbr = any(attr.branch_sample_type & _BRANCH_CALL_STACK for attr in attrs)
-        return "lbr" if is_lbr else ""
+    def has_copies(self) -> bool:
+        """Copies of programs' stacks instead of call chains, whether they can be unwound or not."""
+        return any(event.attr.sample_type & SampleType.STACK_USER for event in self.events)
+
+    @property
+    def has_kept_calls(self) -> bool:
+        """Of programs the calls that the processor kept, instead of call chains."""
+        return any(event.attr.branch_sample_type & _BRANCH_CALL_STACK for event in self.events)
 
     @property
     def has_dumps(self) -> bool:

@@ -10,6 +10,7 @@
 
 enum { ABI = 8 };
 
+#define BRANCH_CALL_STACK (1u << 11)
 #define BRANCH_HW_INDEX (1u << 17)
 #define BRANCH_COUNTERS (1u << 19)
 #define CONTEXT_KERNEL ((uint64_t)-128)
@@ -191,11 +192,14 @@ static uint64_t read_size(const uint8_t *p, const uint8_t *end, uint64_t format)
         if ((uint64_t)(n) > (uint64_t)(end - p)) return 0;    \
     } while (0)
 
+enum { MOST_CALLS = 64 }; /* of those that a processor keeps: 8 to 32 so far */
+
 /* A sample whose stack has no number yet. */
 typedef struct {
     uint64_t row, depth, hash[2];
     const uint8_t *words;
     uint64_t lone[2]; /* a stack made of the sample's address alone */
+    uint64_t calls[MOST_CALLS], n_calls; /* what follows the words: calls that the processor kept */
     /* A copy of the program's stack, to be unwound later: its words come behind a mark and registers. */
     uint64_t head[4], dumped;
     const uint8_t *dump; /* NULL: there is none */
@@ -203,6 +207,18 @@ typedef struct {
 
 static uint64_t load_reg(const uint8_t *regs, uint64_t mask, uint64_t number) {
     return load64(regs + 8 * (uint64_t)__builtin_popcountll(mask & ((1ull << number) - 1)));
+}
+
+/* `--call-graph lbr`: instead of a chain by frame pointers the program's part is where it was, and from
+ * where each function was called, newest first, as the processor kept it. `entries` are from, to and flags. */
+static void take_calls(const uint8_t *entries, uint64_t n, unnumbered *found) {
+    uint64_t user = 0;
+    while (user < found->depth && load64(found->words + 8 * user) != CONTEXT_USER) user++;
+    if (user == found->depth || n == 0) return; /* it keeps those of programs only */
+    if (user + 2 <= found->depth) found->depth = user + 2;
+    else found->calls[found->n_calls++] = load64(entries + 8); /* the innermost function, at its begin */
+    for (uint64_t i = 0; i < n && found->n_calls < MOST_CALLS && load64(entries + 24 * i); i++)
+        found->calls[found->n_calls++] = load64(entries + 24 * i) + 1; /* inside the call: as if to return to */
 }
 
 /* Row i of the columns, but for the number of its stack. 0: the record does not add up. */
@@ -231,6 +247,7 @@ static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
     if (t & SAMPLE_READ) SKIP(read_size(p, end, l->read_format));
 
     found->row = i;
+    found->n_calls = 0;
     found->dump = NULL;
     found->lone[0] = (misc & 7) == 2 ? CONTEXT_USER : CONTEXT_KERNEL;
     found->lone[1] = c->ip[i];
@@ -255,8 +272,10 @@ static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
         NEED(8);
         uint64_t nr = load64(p);
         if (nr > (1u << 16)) return 0;
-        SKIP(8 + nr * 24 + (l->branch_type & BRANCH_HW_INDEX ? 8 : 0) +
-             (l->branch_type & BRANCH_COUNTERS ? nr * 8 : 0));
+        uint64_t head = l->branch_type & BRANCH_HW_INDEX ? 16 : 8;
+        const uint8_t *entries = (const uint8_t *)((uintptr_t)p + head);
+        SKIP(head + nr * 24 + (l->branch_type & BRANCH_COUNTERS ? nr * 8 : 0));
+        if (l->branch_type & BRANCH_CALL_STACK) take_calls(entries, nr, found);
     }
     const uint8_t *regs = NULL;
     if (t & SAMPLE_REGS_USER) {
@@ -293,6 +312,7 @@ static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
     if (t & SAMPLE_CGROUP) { NEED(8); c->cgroup[i] = load64(p); p += 8; }
 
     hash_words(found->words, found->depth, found->hash);
+    if (found->n_calls) hash_more((const uint8_t *)found->calls, found->n_calls, found->hash);
     if (found->dump) {
         hash_more((const uint8_t *)found->head, 4, found->hash);
         hash_more(found->dump, found->dumped, found->hash);
@@ -312,6 +332,7 @@ static void number_stack(const unnumbered *found, xh_stacks *stacks, xh_columns 
     if (!is_new) return;
     uint64_t before = n->words;
     put_words(found->words, found->depth, c, n);
+    put_words(found->calls, found->n_calls, c, n);
     if (found->dump) {
         put_words(found->head, 4, c, n);
         put_words(found->dump, found->dumped, c, n);
