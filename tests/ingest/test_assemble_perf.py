@@ -353,22 +353,6 @@ def test_another_way_to_record_stacks_is_told(shape: Shape, way: str, tmp_path: 
     assert [way in note for note in told] == ([True] if way else [])
 
 
-def test_the_number_that_stands_for_a_deferred_stack_is_no_frame(tmp_path: Path) -> None:
-    deferred = (1 << 64) - 640
-    chains = [(KERNEL, made.WALK, deferred, 0x1_0000_0001), (deferred, 0x1_0000_0002)]
-    samples = [
-        Sample(ip=made.WALK, pid=7, tid=7, time=5, chain=chains[0]),
-        Sample(ip=0x40_0000, pid=7, tid=7, time=6, chain=chains[1], misc=enc.MISC_USER),
-    ]
-    record = enc.record(22, 2, enc.words(0x1_0000_0001, 1, 0x40_0000) + enc.trailer(SHAPE, Who()))
-    records = [*made.capture(0.01).records, *(enc.sample(SHAPE, s) for s in samples), record]
-    piece = piece_of(tmp_path, Capture(records).file())
-    assert [stack for stack in named(piece) if stack[0] == ":7"] == [
-        (":7", "memcg_numa_stat_show"), (":7", "[unknown]"),
-    ]  # fmt: skip
-    assert any("defer" in note for note in piece.facts.notes)
-
-
 def test_a_dying_process_keeps_its_name_for_as_long_as_that_may_take(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

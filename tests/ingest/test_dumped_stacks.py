@@ -14,8 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exhume.ingest.capture_names import CaptureNames
-from exhume.ingest.dumped_stacks import Unwound
+from exhume.ingest.dumped_stacks import DumpedStacks, Unwound
 from exhume.perf.dataorder import Epoch
 from tests.ingest.made import by_name, do_import, stacks, write
 from tests.perf import datafile_encoder as made_data
@@ -116,14 +115,14 @@ def test_every_chain_is_the_one_that_perf_unwinds(
     capture: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: Chains = {}
-    unwound = CaptureNames.unwound
+    unwound = DumpedStacks.unwound
 
-    def noted(names: CaptureNames, epoch: Epoch) -> Epoch:
+    def noted(names: DumpedStacks, epoch: Epoch) -> Epoch:
         made = unwound(names, epoch)
         found.update(chains_in(made))
         return made
 
-    monkeypatch.setattr(CaptureNames, "unwound", noted)
+    monkeypatch.setattr(DumpedStacks, "unwound", noted)
     one = by_name(do_import(tmp_path / "out", str(capture)))["perf.data"]
     wanted = told_by_perf(capture)
     if not any(len(chain) > 4 for chain in wanted.values()):

@@ -74,6 +74,7 @@ class Shape(Struct, frozen=True):
     regs_intr: int = 0
     sample_id_all: bool = True
     dump_regs: int = 0
+    deferred: bool = False
 
     def layout(self) -> Layout:
         return Layout(
@@ -84,6 +85,7 @@ class Shape(Struct, frozen=True):
             self.regs_intr,
             int(self.sample_id_all),
             self.dump_regs,
+            int(self.deferred),
         )
 
 

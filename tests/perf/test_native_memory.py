@@ -133,7 +133,7 @@ def fuzzed(seed: int, count: int) -> bytes:
         dumps = rng.choice([0, 8 | 7 << 8 | 6 << 16, rng.getrandbits(24)])
         shape = Shape(
             sample_type, rng.getrandbits(5), rng.getrandbits(20), rng.getrandbits(64),
-            dump_regs=dumps,
+            dump_regs=dumps, deferred=rng.random() < 0.5,
         )  # fmt: skip
         other = Shape(rng.getrandbits(25), rng.getrandbits(5))
         chain = tuple(

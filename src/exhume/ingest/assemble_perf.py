@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from exhume.ingest.collect import NO_SAMPLES, Seen, named_ratio
 from exhume.ingest.context import Context
+from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
@@ -30,10 +31,6 @@ _COPIES = (
 _KEPT_CALLS = (
     "stacks of programs are the calls that the processor kept (--call-graph lbr), 32 at most: of "
     "deeper ones the outermost functions are missing"
-)
-_DEFERRED_STACKS = (
-    "stacks of programs were recorded apart from samples (--call-graph fp,defer), and are not put "
-    "together with them; text of `perf script` has them"
 )
 _HOUR_NS = 3600 * 1_000_000_000
 
@@ -138,8 +135,8 @@ class PerfAssembler:
             notes.append(_COPIES)
         if counts and self._data.has_kept_calls:
             notes.append(_KEPT_CALLS)
-        if self._last.defers:
-            notes.append(_DEFERRED_STACKS)
+        if note := sum((one.joined for one in taken), Joined()).note():
+            notes.append(note)
         notes += seen.notes(self._last.chosen(), self._last.rate_hz())
         return Facts(
             samples=sum(counts.values()),

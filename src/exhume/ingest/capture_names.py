@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.derive.sets import distinct, is_in
+from exhume.ingest.deferred_stacks import DeferredStacks
 from exhume.ingest.dumped_stacks import DumpedStacks
 from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
@@ -52,6 +53,7 @@ class CaptureNames:
         self._namer: Namer | None = None
         self.kernel = KernelNames(None, "")
         self.dumped = DumpedStacks(self._history, self._cfi)
+        self.deferred = DeferredStacks()
 
     def note(self, chunk: Chunk) -> None:
         """What does not depend on the order of time."""
@@ -63,6 +65,7 @@ class CaptureNames:
                 self._files[hash_] = self._programs.code(identity, self._features.build_ids)
         if len(self._kernel_maps) < _MAX_KERNEL_MAPS:
             self._kernel_maps += chunk.kernel_maps
+        self.deferred.note(chunk.deferred)
         for id_, path in chunk.cgroups.items():
             self._cgroup_numbers[id_] = len(self._cgroup_paths)
             self._cgroup_paths.append(path)
@@ -98,16 +101,13 @@ class CaptureNames:
         return Statement(np.zeros_like(fresh), fresh, np.zeros_like(fresh))
 
     def forget(self, epoch: Epoch) -> None:
-        """Who is certainly gone."""
+        """Who is certainly gone, and what no sample waits for."""
+        self.deferred.forget(epoch)
         exits = concat([self._dying, epoch.exits], NO_FORKS)
         now = int(max(epoch.samples.time.max(initial=0), exits.time.max(initial=0)))
         is_gone = exits.time < now - _DYING_NS
         self._dying = pick(exits, np.flatnonzero(~is_gone))
         self._history.forget_dead(pick(exits, np.flatnonzero(is_gone)))
-
-    def unwound(self, epoch: Epoch) -> Epoch:
-        """With call chains instead of copies of programs' stacks."""
-        return self.dumped.unwound(epoch)
 
     def _cfi(self, file: int) -> Cfi | None:
         code = self._files.get(file)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
-from exhume.model.arrays import I64, U64
+from exhume.ingest.rebuilt_stacks import Stretches, rebuilt
 from exhume.perf.dataorder import Epoch
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
@@ -93,20 +92,15 @@ class DumpedStacks:
         chains = self._unwinder.chains(dumps, self._history.mapping_in(dumps.space))
         is_short = ~chains.is_whole & (chains.count == 1)
         self.done += Unwound(len(dumps), int(chains.is_whole.sum()), int(is_short.sum()))
-        kept = np.where(has_dump, mark, end) - start
-        added = np.zeros(len(stack), np.int64)
-        added[rows] = 1 + chains.count
-        count = kept + added
-        begin = np.cumsum(count) - count
-        made = np.empty(int(count.sum()), np.uint64)
-        _copy(words, start, kept, made, begin)
-        made[begin[rows] + kept[rows]] = _USER
-        _copy(chains.addresses, chains.start, chains.count, made, begin[rows] + kept[rows] + 1)
-        return replace(epoch, stack=which, words=(made,), word_start=begin, word_count=count)
-
-
-def _copy(source: U64, start: I64, count: I64, target: U64, begin: I64) -> None:
-    """Stretches of one to stretches of the other."""
-    total = int(count.sum())
-    inside = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
-    target[np.repeat(begin, count) + inside] = source[np.repeat(start, count) + inside]
+        none = np.zeros(len(stack), np.int64)
+        chain_start, chain_count = none.copy(), none.copy()
+        chain_start[rows], chain_count[rows] = chains.start, chains.count
+        return rebuilt(
+            epoch,
+            which,
+            [
+                Stretches(words, start, np.where(has_dump, mark, end) - start),
+                Stretches(np.array([_USER]), none, has_dump.astype(np.int64)),
+                Stretches(chains.addresses, chain_start, chain_count),
+            ],
+        )

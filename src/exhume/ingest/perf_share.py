@@ -12,6 +12,7 @@ from msgspec import Struct
 from exhume.ingest.capture_names import CaptureNames
 from exhume.ingest.collect import Collector, Seen
 from exhume.ingest.context import Context
+from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.piece import RowTable
 from exhume.ingest.rows import cores_of
@@ -21,7 +22,6 @@ from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
-from exhume.perf.attr import RecordType
 from exhume.perf.datachunk import Chunk, decode
 from exhume.perf.datadir import MAIN, parts_of, side_by_side
 from exhume.perf.datafile import PerfData, Share
@@ -47,6 +47,7 @@ class Taken(Struct, frozen=True):
     bad: int
     """Samples whose lengths did not add up."""
     unwound: Unwound
+    joined: Joined
 
 
 class PerfShare:
@@ -67,8 +68,6 @@ class PerfShare:
         self.events: list[Event] = []
         self.lost = 0
         """Records that the kernel dropped."""
-        self.defers = False
-        """Stacks of programs come in records of their own."""
 
     @property
     def kernel_note(self) -> str:
@@ -86,8 +85,10 @@ class PerfShare:
             self._collected.close()
         tree, renumbered, threads = self._names.finish()
         rows = self._collected.rows(renumbered)
-        seen, unwound = self._collected.seen, self._names.dumped.done
-        return Taken(rows, tree, threads, seen, self._counts, self._bad, unwound)
+        return Taken(
+            rows, tree, threads, self._collected.seen, self._counts, self._bad,
+            self._names.dumped.done, self._names.deferred.done,
+        )  # fmt: skip
 
     def _chunks(self) -> Iterator[Chunk]:
         parts: list[Source] = []
@@ -110,7 +111,6 @@ class PerfShare:
             self._names.note(chunk)
             self._bad += chunk.bad
             self.lost += sum(chunk.lost.values())
-            self.defers |= bool((walked.records.type == RecordType.CALLCHAIN_DEFERRED).any())
             seen = np.bincount(chunk.samples.event)
             self._counts.update({int(n): int(seen[n]) for n in np.flatnonzero(seen)})
             if self._share.of > 1 and len(chunk.samples):
@@ -119,7 +119,9 @@ class PerfShare:
 
     def _add(self, epoch: Epoch) -> None:
         if self._data.has_dumps:
-            epoch = self._names.unwound(epoch)
+            epoch = self._names.dumped.unwound(epoch)
+        if self._data.has_deferred:
+            epoch = self._names.deferred.joined(epoch)
         samples, collected = epoch.samples, self._collected
         wanted = self.is_wanted()[samples.event]
         time, core = samples.time.astype(np.int64), cores_of(samples.cpu)

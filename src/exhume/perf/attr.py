@@ -54,6 +54,7 @@ class Flag(IntFlag):
     BPF_EVENT = 1 << 30
     CGROUP = 1 << 32
     BUILD_ID = 1 << 34
+    DEFER_CALLCHAIN = 1 << 38
 
 
 class RecordType(IntEnum):
@@ -122,4 +123,5 @@ class Attr(ctypes.Structure):
             self.sample_regs_user,
             self.sample_regs_intr,
             int(bool(self.flags & Flag.SAMPLE_ID_ALL)),
+            deferred=int(bool(self.flags & Flag.DEFER_CALLCHAIN)),
         )

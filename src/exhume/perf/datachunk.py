@@ -20,6 +20,7 @@ from exhume.perf.records import (
     NO_FORKS,
     NO_MAPPINGS,
     Comms,
+    DeferredChains,
     FileIdentity,
     Forks,
     KernelSymbol,
@@ -59,6 +60,7 @@ class Chunk(Struct, frozen=True):
     kernel_maps: list[KernelMap]
     kernel_symbols: list[KernelSymbol]
     cgroups: dict[int, str]
+    deferred: DeferredChains
     lost: dict[int, int]
     """Records that the kernel dropped, by core."""
     bad: int
@@ -105,6 +107,7 @@ def decode(walked: Walked, tells_exec: bool) -> Chunk:
         kernel_maps=[*kernel_maps, *old_kernel],
         kernel_symbols=records.kernel_symbols(rows),
         cgroups=records.cgroup_paths(rows),
+        deferred=records.deferred_chains(rows),
         lost=records.lost(rows),
         bad=walked.bad,
         rounds=int((walked.records.type == UserRecord.FINISHED_ROUND).sum()),

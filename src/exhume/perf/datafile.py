@@ -109,6 +109,11 @@ class PerfData:
         return any(event.attr.sample_type & SampleType.STACK_USER for event in self.events)
 
     @property
+    def has_deferred(self) -> bool:
+        """Call chains of programs that come in records of their own, after their samples."""
+        return any(event.attr.flags & Flag.DEFER_CALLCHAIN for event in self.events)
+
+    @property
     def has_kept_calls(self) -> bool:
         """Of programs the calls that the processor kept, instead of call chains."""
         return any(event.attr.branch_sample_type & _BRANCH_CALL_STACK for event in self.events)

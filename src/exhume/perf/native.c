@@ -8,7 +8,7 @@
  */
 #include "native.h"
 
-enum { ABI = 8 };
+enum { ABI = 9 };
 
 #define BRANCH_CALL_STACK (1u << 11)
 #define BRANCH_HW_INDEX (1u << 17)
@@ -259,8 +259,8 @@ static int read_sample(const uint8_t *p, const uint8_t *end, uint16_t misc, cons
         if (nr > (uint64_t)(end - p) / 8 - 1) return 0;
         uint64_t depth = nr;
         /* `--call-graph fp,defer` (kernel 6.19 on): the program's part comes in a record of its own, and
-         * here stands a number that is no address, another one in each sample. */
-        if (nr >= 2 && load64(p + 8 * (nr - 1)) == CONTEXT_USER_DEFERRED) depth -= 2;
+         * here stands the number of that, which is no address. */
+        if (!l->deferred && nr >= 2 && load64(p + 8 * (nr - 1)) == CONTEXT_USER_DEFERRED) depth -= 2;
         if (depth > 0) {
             found->words = p + 8;
             found->depth = depth;

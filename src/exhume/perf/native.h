@@ -53,6 +53,7 @@ typedef struct {
     uint64_t regs_intr;
     uint64_t sample_id_all;
     uint64_t dump_regs; /* of regs_user: where the code was, stack and frame pointer; 0: no dumps wanted */
+    uint64_t deferred;  /* programs' stacks come later: what names them stays at the end of the chain */
 } xh_layout;
 
 /* Which stacks were seen since the last reset. The 128-bit hash is the identity. */

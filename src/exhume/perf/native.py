@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from exhume.clibrary import C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I32, I64, U8, U16, U32, U64
 
-ABI = 8
+ABI = 9
 STACK_SLOTS_LOG2 = 12
 MOST_CORES = 1 << 16
 
@@ -30,6 +30,7 @@ class Layout(ctypes.Structure):
         ("regs_intr", ctypes.c_uint64),
         ("sample_id_all", ctypes.c_uint64),
         ("dump_regs", ctypes.c_uint64),
+        ("deferred", ctypes.c_uint64),
     ]
 
 

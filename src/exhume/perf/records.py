@@ -70,10 +70,26 @@ class KernelSymbol(Struct, frozen=True):
     is_gone: bool
 
 
+class DeferredChains(Struct, frozen=True):
+    """Call chains of programs, taken when the kernel returned to them: of all samples until then.
+
+    Chain i is words[start[i] : start[i] + count[i]], with perf's mark of a program's addresses.
+    """
+
+    time: I64
+    tid: I32
+    cookie: U64
+    """What those samples have instead."""
+    start: I64
+    count: I64
+    words: U64
+
+
 _T, _I, _U = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64)
 NO_COMMS = Comms(_T, _I, _I, np.empty((0, COMM_BYTES), np.uint8), np.empty(0, np.bool_))
 NO_FORKS = Forks(_T, _I, _I, _I, _I)
 NO_MAPPINGS = Mappings(_T, _I, _U, _U, _U, _U)
+NO_CHAINS = DeferredChains(_T, _I, _U, _T, _T, _U)
 
 Table = TypeVar("Table", bound=Struct)
 
@@ -212,6 +228,27 @@ def cgroup_paths(records: RecordColumns) -> dict[int, str]:
             body[16:].split(b"\0", 1)[0].decode("utf-8", "replace")
         )
     return found
+
+
+def deferred_chains(records: RecordColumns) -> DeferredChains:
+    rows = _rows(records, RecordType.CALLCHAIN_DEFERRED, 24)
+    if not len(rows):
+        return NO_CHAINS
+    cookie, told = np.ascontiguousarray(_fields(records, rows, 8, 16)).view("<u8").T
+    room = (records.size[rows].astype(np.uint64) - np.uint64(24)) // np.uint64(8)
+    count = np.minimum(told, room).astype(np.int64)
+    start = np.cumsum(count) - count
+    inside = np.arange(int(count.sum())) - np.repeat(start, count)
+    at = np.repeat(records.offset[rows].astype(np.int64) + 24, count) + 8 * inside
+    words = np.ascontiguousarray(records.buffer[at[:, None] + np.arange(8)]).view("<u8")
+    return DeferredChains(
+        time=records.time[rows].astype(np.int64),
+        tid=records.tid[rows],
+        cookie=cookie.copy(),
+        start=start,
+        count=count,
+        words=words.reshape(-1),
+    )
 
 
 def lost(records: RecordColumns) -> dict[int, int]:

@@ -1,0 +1,37 @@
+"""Stacks of an epoch, put together anew of what was recorded of them here and there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from exhume.model.arrays import I64, U64
+from exhume.perf.dataorder import Epoch
+
+
+class Stretches(Struct, frozen=True):
+    """Of each stack words[start[i] : start[i] + count[i]]."""
+
+    words: U64
+    start: I64
+    count: I64
+
+
+def rebuilt(epoch: Epoch, which: I64, parts: Sequence[Stretches]) -> Epoch:
+    """`which`: the stack of each sample, which is its stretches of all parts, one after another."""
+    count = sum((part.count for part in parts), np.zeros(len(parts[0].count), np.int64))
+    begin = np.cumsum(count) - count
+    made, at = np.empty(int(count.sum()), np.uint64), begin.copy()
+    for part in parts:
+        _copy(part, made, at)
+        at += part.count
+    return replace(epoch, stack=which, words=(made,), word_start=begin, word_count=count)
+
+
+def _copy(part: Stretches, target: U64, begin: I64) -> None:
+    total, count = int(part.count.sum()), part.count
+    inside = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
+    target[np.repeat(begin, count) + inside] = part.words[np.repeat(part.start, count) + inside]
