@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from exhume.derive.kernel_frames import is_idle_loop, kernel_mode
@@ -11,13 +13,17 @@ from exhume.perf.distinct import distinct_rows
 from exhume.perf.script import ScriptBlock
 from exhume.perf.script_frames import (
     MAX_DEPTH,
-    REMEMBERED_LINES,
+    NAMELESS,
     StackReader,
     frames_only,
+    has_more_than_frames,
     stack_mode,
 )
+from exhume.perf.script_scan import Scanned
 from exhume.perf.symbolize import LOST_STACK_FRAME, UNKNOWN_KERNEL_FRAME, FrameTable
 from exhume.perf.tree import TreeBuilder
+
+_SPECIAL = -1
 
 
 class ScriptStacks:
@@ -25,8 +31,8 @@ class ScriptStacks:
         self._frames = FrameTable()
         self._tree = TreeBuilder()
         self._reader = StackReader()
-        self._named: dict[bytes, int] = {}
-        """Frames of lines that say the same in any stack: most of them."""
+        self._lines: I64 = np.empty(0, np.int64)
+        """By number of a line its frame, or that it takes the others of its stack to tell."""
         self._said: list[Mode | None] = []
         """By frame, the mode it speaks for."""
         self._paths: list[list[int]] = []
@@ -48,27 +54,39 @@ class ScriptStacks:
         if block.is_fresh:
             self._paths, self._modes, self._known = [], [], {}
             self._idle, self._nameless = [], []
-        for text in block.columns.new_stacks:
-            path = self._path(frames_only(text))
+            self._lines = np.empty(0, np.int64)
+        columns = block.columns
+        lines = [self._line(text) for text in columns.new_lines]
+        self._lines = np.concatenate([self._lines, np.array(lines, np.int64)])
+        for text, path in zip(columns.new_stacks, self._line_paths(columns), strict=True):
+            if path is None:
+                frames = self._reader.read(frames_only(text)) or [LOST_STACK_FRAME]
+                path = [self._frames.number(frame) for frame in frames]
             self._paths.append(path)
             self._modes.append(self._mode(path))
             leaf = self._frames.frames[path[-1]]
             self._idle.append(_is_idle(leaf))
             self._nameless.append(leaf == UNKNOWN_KERNEL_FRAME)
 
-    def _path(self, text: bytes) -> list[int]:
-        lines = text.removesuffix(b"\n").split(b"\n", MAX_DEPTH)[:MAX_DEPTH]
-        path = list(map(self._named.get, lines))
-        for place, number in enumerate(path):
-            if number is None and (frame := self._reader.named(lines[place])) is not None:
-                path[place] = self._named[lines[place]] = self._frames.number(frame)
-        if len(self._named) > REMEMBERED_LINES:
-            self._named.clear()
-        if None in path:
-            frames = self._reader.read(text) or [LOST_STACK_FRAME]
-            return [self._frames.number(frame) for frame in frames]
-        path.reverse()
-        return path  # type: ignore[return-value]
+    def _line(self, text: bytes) -> int:
+        frame = self._reader.frame(text)
+        return _SPECIAL if frame is None else self._frames.number(frame)
+
+    def _line_paths(self, columns: Scanned) -> Iterator[list[int] | None]:
+        """Of each new stack its frames, root first; None where its lines must be read together."""
+        count = columns.line_count.astype(np.int64)
+        stack, frame = np.repeat(np.arange(len(count)), count), self._lines[columns.stack_lines]
+        special = np.bincount(stack[frame == _SPECIAL], minlength=len(count)) > 0
+        special |= (count == 0) | (count > MAX_DEPTH)
+        special |= np.array([*map(has_more_than_frames, columns.new_stacks)], np.bool_)
+        is_nameless = np.isin(frame, [self._frames.number(one) for one in NAMELESS])
+        repeats = is_nameless[1:] & (frame[1:] == frame[:-1]) & (stack[1:] == stack[:-1])
+        kept = np.append(True, ~repeats)[: len(frame)]
+        path = frame[kept][::-1].tolist()
+        count = np.bincount(stack[kept], minlength=len(count))
+        begin = (len(path) - np.cumsum(count)).tolist()
+        for is_special, at, length in zip(special.tolist(), begin, count.tolist(), strict=True):
+            yield None if is_special else path[at : at + length]
 
     def _mode(self, path: list[int]) -> int:
         self._said += map(kernel_mode, self._frames.frames[len(self._said) :])

@@ -6,7 +6,7 @@
  *     (an empty line)
  *
  * Turns the first line of each sample into columns, and gives equal thread names and events one number
- * each, and stacks that say the same, so that Python looks at each once. The caller owns
+ * each, stacks that say the same and their lines, so that Python looks at each once. The caller owns
  * every buffer; nothing outside of [buf, buf + len) is read.
  */
 #define _GNU_SOURCE /* memrchr */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABI = 2 };
+enum { ABI = 3 };
 
 #define NONE INT64_MIN
 #define LONGEST_NAME 80 /* TASK_COMM_LEN is 16; what perf makes up is not much longer */
@@ -40,10 +40,13 @@ typedef struct {
     uint64_t *comm_at, *event_at, *stack_at;
     uint32_t *comm_length, *event_length;
     uint64_t *stack_length;
+    uint32_t *line_count; /* of each of those stacks */
+    uint64_t *line_at, *line_length;
+    uint32_t *stack_lines; /* the numbers of their lines, leaf first, one stack after the other */
 } xs_columns;
 
 typedef struct {
-    uint64_t samples, comms, events, stacks, odd, first_odd, consumed;
+    uint64_t samples, comms, events, stacks, lines, stack_lines, odd, first_odd, consumed;
 } xs_counts;
 
 typedef struct {
@@ -426,13 +429,29 @@ static void hash_stack(const uint8_t *p, const uint8_t *end, uint64_t out[2]) {
         }                                                                          \
     } while (0)
 
-/* Read samples until the text ends or `room` of them are there. `at_end`: no more text will come.
- * A sample that is not whole yet is left for the next call. Returns 0 when out of memory. */
+enum { MOST_LINES = 1025 }; /* of a stack: one more than Python takes */
+
+/* The lines of a stack that was not seen before. 0: out of memory. */
+static int number_lines(const uint8_t *buf, const uint8_t *p, const uint8_t *end, xs_texts *lines, xs_columns *c,
+                        xs_counts *n) {
+    uint32_t count = 0;
+    for (const uint8_t *eol; p < end && count < MOST_LINES; p = eol < end ? eol + 1 : end, count++) {
+        eol = line_end(p, end);
+        uint32_t number;
+        NUMBER(lines, hash_frame, p, eol - p, number, c->line_at, c->line_length, n->lines);
+        c->stack_lines[n->stack_lines++] = number;
+    }
+    c->line_count[n->stacks - 1] = count;
+    return 1;
+}
+
+/* Read samples until the text ends or there is no room for one more, or for its lines. `at_end`: no more
+ * text will come. A sample that is not whole yet is left for the next call. Returns 0 when out of memory. */
 int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_texts *events,
-            xs_texts *stacks, uint64_t room, xs_columns *c, xs_counts *n) {
+            xs_texts *stacks, xs_texts *lines, uint64_t room, uint64_t line_room, xs_columns *c, xs_counts *n) {
     memset(n, 0, sizeof *n);
     const uint8_t *p = buf, *end = buf + len;
-    while (p < end && n->samples < room) {
+    while (p < end && n->samples < room && n->stack_lines + MOST_LINES <= line_room) {
         const uint8_t *eol = line_end(p, end);
         if (eol == end && !at_end) break;
         const uint8_t *next = eol < end ? eol + 1 : end;
@@ -472,7 +491,9 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
         NUMBER(comms, hash_name, h.comm, h.comm_end - h.comm, c->comm[i], c->comm_at, c->comm_length, n->comms);
         NUMBER(events, hash_name, h.event, h.event_end - h.event, c->event[i], c->event_at, c->event_length,
                n->events);
+        uint64_t known = n->stacks;
         NUMBER(stacks, hash_stack, stack, after - stack, c->stack[i], c->stack_at, c->stack_length, n->stacks);
+        if (n->stacks > known && !number_lines(buf, stack, after, lines, c, n)) return 0;
         n->samples++;
         p = after;
     }

@@ -17,7 +17,7 @@ BLOCK_BYTES = 4 << 20
 MAX_SAMPLE_BYTES = 64 << 20
 """A longer text without the end of a sample is none."""
 MAX_STACKS = 1 << 19
-"""Distinct stacks remembered; then their numbering starts anew, so that memory stays bounded."""
+"""Distinct stacks (or lines) remembered; then they are numbered anew: memory stays bounded."""
 _SHOWN_BYTES = 60
 _MARK = re.compile(rb"^[ \t]*# ========[ \t]*\r?\n", re.MULTILINE)
 """Stands above and below the header of `perf script --header`."""
@@ -30,7 +30,7 @@ class ScriptBlock(Struct, frozen=True):
     offset: int
     """Of the block in the text."""
     is_fresh: bool
-    """Numbers of stacks count from 0 again from this block on."""
+    """Numbers of stacks and lines count from 0 again from this block on."""
 
 
 class ScriptReader:
@@ -61,7 +61,7 @@ class ScriptReader:
             self._note_odd(found, text, offset)
             if len(found):
                 yield ScriptBlock(found, offset, is_fresh)
-                is_fresh = scanner.stack_count > MAX_STACKS
+                is_fresh = scanner.remembered > MAX_STACKS
                 if is_fresh:
                     scanner.forget_stacks()
             offset += found.consumed

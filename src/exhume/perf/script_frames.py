@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -23,6 +24,8 @@ MAX_LINE_BYTES = 4096
 MAX_DEPTH = 1024
 """Frames of one stack; perf's own limit is kernel.perf_event_max_stack, 127 by default."""
 REMEMBERED_LINES = 1 << 17
+NAMELESS = (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME)
+"""Of a run of one of them the first stands for all."""
 
 _DELETED = b" (deleted)"
 _INLINED = b"inlined"
@@ -82,21 +85,16 @@ class StackReader:
                     found += [_moved(one, frame) for one in inlined]
                     inlined = []
                 is_repeated = found and found[-1] is frame
-                if not (is_repeated and frame in (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME)):
+                if not (is_repeated and frame in NAMELESS):
                     found.append(frame)
         found += inlined
         found.reverse()
         return found
 
-    def named(self, raw: bytes) -> Frame | None:
-        """What a line says, where that is the same in any stack: one frame that has a name."""
-        line = self._lines.get(raw)
-        if line is None:
-            line = self._remember(raw)
-        if line.is_inlined or len(line.frames) != 1:
-            return None
-        frame = line.frames[0]
-        return None if frame in (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME) else frame
+    def frame(self, raw: bytes) -> Frame | None:
+        """What a line says, where that is one frame, and the same in any stack."""
+        line = self._remember(raw)
+        return line.frames[0] if len(line.frames) == 1 and not line.is_inlined else None
 
     def _remember(self, raw: bytes) -> _Line:
         if len(self._lines) >= REMEMBERED_LINES:
@@ -108,13 +106,17 @@ class StackReader:
         return line
 
 
-def frames_only(text: bytes) -> bytes:
-    """A stack without what `-F +insn,+iregs,+phys_addr` and the like put below it.
+def has_more_than_frames(text: bytes) -> bool:
+    """Are there lines of `-F +insn,+iregs,+phys_addr` and the like below a stack?
 
-    perf begins the lines of frames with a tab, all others with spaces; where other tools changed
-    tabs in some lines, a frame still ends with its file.
+    perf begins the lines of frames with a tab, all others with spaces.
     """
-    if not text.startswith(b"\t") or b"\n " not in text:
+    return text.startswith(b"\t") and b"\n " in text
+
+
+def frames_only(text: bytes) -> bytes:
+    """Without them. Where tools changed tabs in some lines, a frame still ends with its file."""
+    if not has_more_than_frames(text):
         return text
     lines = text.split(b"\n")
     return b"\n".join(
@@ -186,7 +188,7 @@ def _frames(address: int, name: str, path: str) -> list[Frame]:
         if name == _UNKNOWN:
             return [UNKNOWN_KERNEL_FRAME]
         return [Frame(name, kernel, FrameKind.KERNEL)]
-    module = PurePosixPath(path).name or path
+    module = _file_name(path) or path
     if name == _UNKNOWN:
         if path in ("", _UNKNOWN):
             return [UNKNOWN_FRAME]
@@ -200,13 +202,19 @@ def _frames(address: int, name: str, path: str) -> list[Frame]:
     return [Frame(one, module, FrameKind.USER) for one in names]
 
 
+@lru_cache(1 << 12)
+def _file_name(path: str) -> str:
+    """Few files are asked for again and again."""
+    return PurePosixPath(path).name
+
+
 def kernel_module(path: str, address: int) -> str | None:
     """`kernel`, the name of one of its modules, or None where the file is no part of the kernel."""
     if path == _UNKNOWN or not path:
         return KERNEL_MODULE if address >= _KERNEL_HALF else None
     if _KERNEL.fullmatch(path):
         return KERNEL_MODULE
-    name = PurePosixPath(path).name
+    name = _file_name(path)
     if _VMLINUX.fullmatch(name):
         return KERNEL_MODULE
     if found := _KERNEL_FILE.fullmatch(name):

@@ -12,9 +12,11 @@ from msgspec import Struct
 from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I32, I64, U32
 
-ABI = 2
+ABI = 3
 ROOM = 1 << 15
 """Samples of one call."""
+LINE_ROOM = 1 << 18
+"""Lines of their stacks, as far as those are new."""
 NO_NUMBER = np.iinfo(np.int64).min
 """A time or period that the line does not give."""
 
@@ -33,19 +35,28 @@ _COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
     ("comm_length", np.uint32),
     ("event_length", np.uint32),
     ("stack_length", np.uint64),
+    ("line_count", np.uint32),
 )
-"""In the order of xs_columns in script.c."""
+_LINE_COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
+    ("line_at", np.uint64),
+    ("line_length", np.uint64),
+    ("stack_lines", np.uint32),
+)
+"""Both in the order of xs_columns in script.c."""
 
 
 class _Columns(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name, _ in _COLUMNS]
+    _fields_ = [(name, ctypes.c_void_p) for name, _ in (*_COLUMNS, *_LINE_COLUMNS)]
 
 
 class _Counts(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_uint64)
-        for name in ("samples", "comms", "events", "stacks", "odd", "first_odd", "consumed")
-    ]
+        for name in (
+            "samples", "comms", "events", "stacks", "lines", "stack_lines", "odd", "first_odd",
+            "consumed",
+        )
+    ]  # fmt: skip
 
 
 class Scanned(Struct, frozen=True):
@@ -59,10 +70,16 @@ class Scanned(Struct, frozen=True):
     comm: U32
     event: U32
     stack: U32
-    """Numbers of texts. The first three lists below hold those seen first in this call."""
+    """Numbers of texts. The lists below hold those seen first in this call."""
     new_comms: list[bytes]
     new_events: list[bytes]
     new_stacks: list[bytes]
+    new_lines: list[bytes]
+    """Of stacks. Lines that say the same are one, wherever in its function the code was."""
+    line_count: U32
+    """Of each new stack, how many lines it has."""
+    stack_lines: U32
+    """Their numbers, leaf first, one stack after the other."""
     odd: int
     """Lines that belong to no sample."""
     first_odd: int
@@ -82,7 +99,7 @@ def _library() -> ctypes.CDLL:
         "xs_texts_count": (C_U32, [POINTER]),
         "xs_read": (
             C_INT,
-            [POINTER, C_U64, C_INT, *[POINTER] * 3, C_U64, POINTER, POINTER],
+            [POINTER, C_U64, C_INT, *[POINTER] * 4, C_U64, C_U64, POINTER, POINTER],
         ),
     }
     return load("perf/_script", ("xs_abi", ABI), functions)
@@ -93,7 +110,7 @@ class Scanner:
 
     def __init__(self) -> None:
         self._library = _library()
-        self._texts = [self._library.xs_texts_new() for _ in range(3)]
+        self._texts = [self._library.xs_texts_new() for _ in range(4)]
         if not all(self._texts):
             raise MemoryError("no memory for the dictionaries of texts")
 
@@ -102,20 +119,23 @@ class Scanner:
             self._library.xs_texts_free(texts)
 
     @property
-    def stack_count(self) -> int:
-        return int(self._library.xs_texts_count(self._texts[2]))
+    def remembered(self) -> int:
+        """Stacks, or lines of them if there are more."""
+        return max(int(self._library.xs_texts_count(texts)) for texts in self._texts[2:])
 
     def forget_stacks(self) -> None:
-        """Start a new dictionary: numbers of stacks count from 0 again."""
-        self._library.xs_texts_reset(self._texts[2])
+        """Start new dictionaries: numbers of stacks and of lines count from 0 again."""
+        for texts in self._texts[2:]:
+            self._library.xs_texts_reset(texts)
 
     def read(self, text: bytes, at_end: bool) -> Scanned:
-        """At most ROOM samples; `consumed` tells where to go on."""
+        """At most ROOM samples with LINE_ROOM new lines; `consumed` tells where to go on."""
         arrays: dict[str, Any] = {name: np.empty(ROOM, dtype) for name, dtype in _COLUMNS}
+        arrays |= {name: np.empty(LINE_ROOM, dtype) for name, dtype in _LINE_COLUMNS}
         pointers = _Columns(*(array.ctypes.data for array in arrays.values()))
         counts = _Counts()
         if not self._library.xs_read(
-            text, len(text), at_end, *self._texts, ROOM,
+            text, len(text), at_end, *self._texts, ROOM, LINE_ROOM,
             ctypes.addressof(pointers), ctypes.addressof(counts),
         ):  # fmt: skip
             raise MemoryError("no memory for the dictionaries of texts")
@@ -138,6 +158,9 @@ class Scanner:
             new_comms=texts("comm", counts.comms),
             new_events=texts("event", counts.events),
             new_stacks=texts("stack", counts.stacks),
+            new_lines=texts("line", counts.lines),
+            line_count=arrays["line_count"][: counts.stacks],
+            stack_lines=arrays["stack_lines"][: counts.stack_lines],
             odd=int(counts.odd),
             first_odd=int(counts.first_odd),
             consumed=int(counts.consumed),
