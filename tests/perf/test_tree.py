@@ -23,7 +23,7 @@ Path = tuple[int, ...]
 def add(builder: TreeBuilder, paths: Sequence[Path]) -> I64:
     lengths = np.array([len(path) for path in paths], np.int64)
     frames = np.array([frame for path in paths for frame in path], np.int64)
-    return builder.add(frames, np.cumsum(lengths) - lengths, lengths)
+    return builder.add(frames, np.cumsum(lengths) - lengths, lengths, np.zeros_like(lengths))
 
 
 def paths_of(tree: StackTree) -> list[Path]:

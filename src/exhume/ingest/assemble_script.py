@@ -93,8 +93,8 @@ class ScriptAssembler:
         wanted = self._collected.possible(time, wanted)
         self._collected.seen.add(time[wanted], core[wanted], columns.tid[wanted], rate)
         of_idle_task = wanted & (columns.tid == 0)
-        is_idle = of_idle_task & self._stacks.is_idle()[columns.stack]
-        is_nameless = of_idle_task & self._stacks.is_nameless()[columns.stack]
+        is_idle = of_idle_task & self._stacks.is_idle[columns.stack]
+        is_nameless = of_idle_task & self._stacks.is_nameless[columns.stack]
         self._collected.seen.idle += int(is_idle.sum())
         self._collected.seen.nameless_idle += int(is_nameless.sum())
         rows = wanted & ~is_idle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from exhume.derive.kernel_frames import is_idle_loop, kernel_mode
 from exhume.model.arrays import I64, U8, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.distinct import distinct_rows
+from exhume.perf.joins import Rows
 from exhume.perf.script import ScriptBlock
 from exhume.perf.script_frames import (
     MAX_DEPTH,
@@ -37,11 +39,14 @@ class ScriptStacks:
         """By frame, the mode it speaks for."""
         self._paths: list[list[int]] = []
         """Frames of each stack, root first, by the stack's number."""
-        self._modes: list[int] = []
-        self._idle: list[bool] = []
-        self._nameless: list[bool] = []
-        self._known: dict[tuple[int, int], int] = {}
-        """(Process name, stack) → node."""
+        self._modes: U8 = np.empty(0, np.uint8)
+        self.is_idle: Bool = np.empty(0, np.bool_)
+        """By number of the stack: does it end in the idle loop itself?"""
+        self.is_nameless: Bool = np.empty(0, np.bool_)
+        """By number of the stack: was it in a function of the kernel that has no name?"""
+        self._pairs = Rows(2)
+        """(Process name, stack) seen so far, and their nodes."""
+        self._nodes: I64 = np.empty(0, np.int64)
         self._ends: list[I64] = []
         self._end_modes: list[U8] = []
 
@@ -52,9 +57,10 @@ class ScriptStacks:
     def learn(self, block: ScriptBlock) -> None:
         """The stacks that are new in a block."""
         if block.is_fresh:
-            self._paths, self._modes, self._known = [], [], {}
-            self._idle, self._nameless = [], []
+            self._paths, self._modes = [], np.empty(0, np.uint8)
+            self.is_idle = self.is_nameless = np.empty(0, np.bool_)
             self._lines = np.empty(0, np.int64)
+            self._pairs, self._nodes = Rows(2), np.empty(0, np.int64)
         columns = block.columns
         lines = [self._line(text) for text in columns.new_lines]
         self._lines = np.concatenate([self._lines, np.array(lines, np.int64)])
@@ -63,10 +69,12 @@ class ScriptStacks:
                 frames = self._reader.read(frames_only(text)) or [LOST_STACK_FRAME]
                 path = [self._frames.number(frame) for frame in frames]
             self._paths.append(path)
-            self._modes.append(self._mode(path))
-            leaf = self._frames.frames[path[-1]]
-            self._idle.append(_is_idle(leaf))
-            self._nameless.append(leaf == UNKNOWN_KERNEL_FRAME)
+        paths = self._paths[len(self._modes) :]
+        leaves = [self._frames.frames[path[-1]] for path in paths]
+        self._modes = np.append(self._modes, np.array([*map(self._mode, paths)], np.uint8))
+        self.is_idle = np.append(self.is_idle, np.array([*map(_is_idle, leaves)], np.bool_))
+        nameless = [leaf == UNKNOWN_KERNEL_FRAME for leaf in leaves]
+        self.is_nameless = np.append(self.is_nameless, np.array(nameless, np.bool_))
 
     def _line(self, text: bytes) -> int:
         frame = self._reader.frame(text)
@@ -93,33 +101,26 @@ class ScriptStacks:
         leaf = self._frames.frames[path[-1]]
         return int(stack_mode(leaf, map(self._said.__getitem__, reversed(path))))
 
-    def is_idle(self) -> Bool:
-        """By number of the stack: does it end in the idle loop itself?"""
-        return np.array(self._idle, np.bool_)
-
-    def is_nameless(self) -> Bool:
-        """By number of the stack: was it in a function of the kernel that has no name?"""
-        return np.array(self._nameless, np.bool_)
-
     def nodes(self, comm: I64, stack: I64, names: list[str]) -> I64:
         """`names` gives the process name of a number in `comm`. Numbers hold until `finish`."""
-        first, which = distinct_rows(comm, stack)
-        pairs = list(zip(comm[first].tolist(), stack[first].tolist(), strict=True))
-        fresh = [pair for pair in pairs if pair not in self._known]
-        if fresh:
-            self._known.update(zip(fresh, self._insert(fresh, names).tolist(), strict=True))
-        return np.array([self._known[pair] for pair in pairs], np.int64)[which]
+        known = len(self._pairs)
+        numbers = self._pairs.add(comm, stack)
+        if len(self._pairs) > known:
+            fresh = self._insert(self._pairs.column(0, known), self._pairs.column(1, known), names)
+            self._nodes = np.concatenate([self._nodes, fresh])
+        return self._nodes[numbers]
 
-    def _insert(self, pairs: list[tuple[int, int]], names: list[str]) -> I64:
-        paths = [
-            [self._frames.number(Frame(names[comm], "", FrameKind.PROCESS)), *self._paths[stack]]
-            for comm, stack in pairs
-        ]
-        lengths = np.array([len(path) for path in paths], np.int64)
-        flat = np.array([frame for path in paths for frame in path], np.int64)
-        ends = self._tree.add(flat, np.cumsum(lengths) - lengths, lengths)
+    def _insert(self, comm: I64, stack: I64, names: list[str]) -> I64:
+        first, which = distinct_rows(comm)
+        processes = [Frame(names[one], "", FrameKind.PROCESS) for one in comm[first].tolist()]
+        numbers = self._frames.numbers(processes)
+        below = self._tree.children(np.zeros(len(first), np.int64), numbers)[which]
+        paths = [self._paths[one] for one in stack.tolist()]
+        lengths = np.fromiter(map(len, paths), np.int64, len(paths))
+        frames = np.fromiter(chain.from_iterable(paths), np.int64, int(lengths.sum()))
+        ends = self._tree.add(frames, np.cumsum(lengths) - lengths, lengths, below)
         self._ends.append(ends)
-        self._end_modes.append(np.array([self._modes[stack] for _, stack in pairs], np.uint8))
+        self._end_modes.append(self._modes[stack])
         return ends
 
     def finish(self) -> tuple[StackTree, I64]:

@@ -116,9 +116,9 @@ class TreeBuilder:
             raise MemoryError("no memory for the tree of names")
         return ends, modes
 
-    def add(self, frames: I64, starts: I64, lengths: I64) -> I64:
-        """Insert paths, root first: frames[starts[i] : starts[i] + lengths[i]]. Their ends."""
-        node = np.zeros(len(starts), np.int64)
+    def add(self, frames: I64, starts: I64, lengths: I64, below: I64) -> I64:
+        """Insert paths frames[starts[i] : starts[i] + lengths[i]] below nodes. Where they end."""
+        node = below.copy()
         for level in range(int(lengths.max(initial=0))):
             active = np.flatnonzero(lengths > level)
             node[active] = self.children(node[active], frames[starts[active] + level])
