@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.runs import positions
 from exhume.ingest.rebuilt_stacks import Stretches, rebuilt
 from exhume.model.arrays import I64, U64
 from exhume.perf.dataorder import Epoch
@@ -119,8 +120,7 @@ def _one_after_another(parts: list[DeferredChains]) -> DeferredChains:
 
 def _picked(chains: DeferredChains, rows: I64) -> DeferredChains:
     count = chains.count[rows]
-    inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-    words = chains.words[np.repeat(chains.start[rows], count) + inside]
+    words = chains.words[positions(chains.start[rows], count)]
     return DeferredChains(
         chains.time[rows], chains.tid[rows], chains.cookie[rows], np.cumsum(count) - count, count,
         words,

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from exhume.derive.runs import positions
 from exhume.model.arrays import I64, U64
 from exhume.perf.dataorder import Epoch
 
@@ -26,12 +27,6 @@ def rebuilt(epoch: Epoch, which: I64, parts: Sequence[Stretches]) -> Epoch:
     begin = np.cumsum(count) - count
     made, at = np.empty(int(count.sum()), np.uint64), begin.copy()
     for part in parts:
-        _copy(part, made, at)
+        made[positions(at, part.count)] = part.words[positions(part.start, part.count)]
         at += part.count
     return replace(epoch, stack=which, words=(made,), word_start=begin, word_count=count)
-
-
-def _copy(part: Stretches, target: U64, begin: I64) -> None:
-    total, count = int(part.count.sum()), part.count
-    inside = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
-    target[np.repeat(begin, count) + inside] = part.words[np.repeat(part.start, count) + inside]

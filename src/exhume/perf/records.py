@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.runs import positions
 from exhume.derive.sets import distinct
 from exhume.model.arrays import I32, I64, U8, U64, Bool
 from exhume.perf.attr import MISC_COMM_EXEC, MISC_MMAP_BUILD_ID, RecordType
@@ -237,17 +238,15 @@ def deferred_chains(records: RecordColumns) -> DeferredChains:
     cookie, told = np.ascontiguousarray(_fields(records, rows, 8, 16)).view("<u8").T
     room = (records.size[rows].astype(np.uint64) - np.uint64(24)) // np.uint64(8)
     count = np.minimum(told, room).astype(np.int64)
-    start = np.cumsum(count) - count
-    inside = np.arange(int(count.sum())) - np.repeat(start, count)
-    at = np.repeat(records.offset[rows].astype(np.int64) + 24, count) + 8 * inside
-    words = np.ascontiguousarray(records.buffer[at[:, None] + np.arange(8)]).view("<u8")
+    at = positions(records.offset[rows].astype(np.int64) + 24, 8 * count)
+    words = np.ascontiguousarray(records.buffer[at]).view("<u8")
     return DeferredChains(
         time=records.time[rows].astype(np.int64),
         tid=records.tid[rows],
         cookie=cookie.copy(),
-        start=start,
+        start=np.cumsum(count) - count,
         count=count,
-        words=words.reshape(-1),
+        words=words,
     )
 
 
