@@ -84,3 +84,18 @@ def test_the_deepest_are_cut_where_they_always_were(depth: int) -> None:
     (found,) = read(HEAD + "\n".join(lines) + "\n\n")
     assert found == expected(lines)
     assert len(found) == min(depth, 1024)
+
+
+def test_a_line_that_is_no_frame_counts_once_however_often_numbers_begin_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(script, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(script, "MAX_STACKS", 0)
+    text = (HEAD + "\tTHIS IS NO FRAME\n\n") * 20
+    reader, stacks = ScriptReader(io.BytesIO(text.encode()), "out.txt"), ScriptStacks()
+    anew = 0
+    for block in reader.blocks():
+        stacks.learn(block)
+        anew += block.is_fresh
+    assert anew > 1
+    assert stacks.odd_lines == 1

@@ -74,9 +74,7 @@ class StackReader:
         for raw in text.split(b"\n", MAX_DEPTH)[:MAX_DEPTH]:
             if not raw:
                 continue
-            line = self._lines.get(raw)
-            if line is None:
-                line = self._remember(raw)
+            line = self._line(raw)
             if line.is_inlined:
                 inlined += line.frames
                 continue
@@ -93,10 +91,13 @@ class StackReader:
 
     def frame(self, raw: bytes) -> Frame | None:
         """What a line says, where that is one frame, and the same in any stack."""
-        line = self._remember(raw)
+        line = self._line(raw)
         return line.frames[0] if len(line.frames) == 1 and not line.is_inlined else None
 
-    def _remember(self, raw: bytes) -> _Line:
+    def _line(self, raw: bytes) -> _Line:
+        known = self._lines.get(raw)
+        if known is not None:
+            return known
         if len(self._lines) >= REMEMBERED_LINES:
             self._lines.clear()
         text = raw.strip()[:MAX_LINE_BYTES]
