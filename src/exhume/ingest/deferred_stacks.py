@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.derive.runs import positions
-from exhume.ingest.rebuilt_stacks import Stretches, rebuilt
+from exhume.ingest.rebuilt_stacks import USER, Stretches, rebuilt
 from exhume.model.arrays import I64, U64
 from exhume.perf.dataorder import Epoch
 from exhume.perf.distinct import distinct_rows
@@ -18,8 +18,6 @@ from exhume.perf.records import NO_CHAINS, DeferredChains
 
 _DEFERRED = np.uint64(2**64 - 640)
 """PERF_CONTEXT_USER_DEFERRED: the number follows."""
-_USER = np.uint64(2**64 - 512)
-"""PERF_CONTEXT_USER."""
 _MARK_WORDS = 2
 _WORTH_SAYING = 0.005
 _OUT_OF_ORDER_NS = 10 * 1_000_000_000
@@ -79,7 +77,7 @@ class DeferredStacks:
         added[rows[came]] = chains.count[found[came]]
         self._held = [chains]
         # Without any chain there is still the address.
-        lone = np.stack([np.full(len(first), _USER), epoch.samples.ip[first]], axis=1).reshape(-1)
+        lone = np.stack([np.full(len(first), USER), epoch.samples.ip[first]], axis=1).reshape(-1)
         is_lone = kept + added == 0
         return rebuilt(
             epoch,

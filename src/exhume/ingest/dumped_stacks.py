@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from msgspec import Struct
 
-from exhume.ingest.rebuilt_stacks import Stretches, rebuilt
+from exhume.ingest.rebuilt_stacks import USER, Stretches, rebuilt
 from exhume.perf.dataorder import Epoch
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
@@ -17,8 +17,6 @@ from exhume.perf.unwind import Dumps, Unwinder
 _DUMP = np.uint64(2**64 - 4001)
 """CONTEXT_DUMP of native.c: address of the code, stack and frame pointer and the memory follow."""
 _HEAD_WORDS = 4
-_USER = np.uint64(2**64 - 512)
-"""PERF_CONTEXT_USER."""
 _WORD = 8
 _WORTH_SAYING = 0.005
 _PROGRAMS = (
@@ -100,7 +98,7 @@ class DumpedStacks:
             which,
             [
                 Stretches(words, start, np.where(has_dump, mark, end) - start),
-                Stretches(np.array([_USER]), none, has_dump.astype(np.int64)),
+                Stretches(np.array([USER]), none, has_dump.astype(np.int64)),
                 Stretches(chains.addresses, chain_start, chain_count),
             ],
         )

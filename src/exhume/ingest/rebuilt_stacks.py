@@ -12,6 +12,9 @@ from exhume.derive.runs import positions
 from exhume.model.arrays import I64, U64
 from exhume.perf.dataorder import Epoch
 
+USER = np.uint64(2**64 - 512)
+"""PERF_CONTEXT_USER: addresses of a program follow."""
+
 
 class Stretches(Struct, frozen=True):
     """Of each stack words[start[i] : start[i] + count[i]]."""
