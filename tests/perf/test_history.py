@@ -62,7 +62,8 @@ def told(story: Story) -> SideBand:
 
 
 def columns(rows: Sequence[tuple[int, ...]], width: int) -> list[I64]:
-    return list(np.array(rows, np.int64).reshape(-1, width).T)
+    signed = [[v - (1 << 64) if v >= 1 << 63 else v for v in row] for row in rows]
+    return list(np.array(signed, np.int64).reshape(-1, width).T)
 
 
 def i32(column: I64) -> I32:
@@ -96,7 +97,7 @@ def space(known: History, pid: int, time: int) -> int:
 def file_at(known: History, pid: int, time: int, address: int) -> int:
     """The hash of the file that the process had mapped there; 0 for none."""
     where = known.space(np.array([pid], np.int32), np.array([time]))
-    return int(known.mapping(where, np.array([address], np.uint64))[0][0])
+    return int(known.maps.at(where, np.array([address], np.uint64))[0][0])
 
 
 def cgroup(known: History, pid: int, time: int) -> int:
@@ -194,13 +195,25 @@ def test_a_mapping_covers_its_own_length_and_the_newest_at_one_place_counts() ->
     assert [file_at(known, 1, 9, a) for a in asked] == [0, 11, 11, 0, 33, 33, 0, 0]
 
 
+def test_what_lies_below_every_mapping_is_not_in_the_one_at_the_very_end() -> None:
+    vsyscall = 0xFFFF_FFFF_FF60_0000
+    known = history(
+        Story(
+            execs=[(0, 1, 1, "a")],
+            maps=[(1, 1, 0x40_0000, 0x1000, 11), (1, 1, vsyscall, 0x1000, 22)],
+        )
+    )
+    asked = [0, 0x3A, 0x40_0010, 0x50_0000, vsyscall, vsyscall + 0x1000]
+    assert [file_at(known, 1, 9, a) for a in asked] == [0, 0, 11, 0, 22, 0]
+
+
 def test_an_address_becomes_an_offset_in_its_file() -> None:
     known = History()
     side = told(Story(execs=[(0, 1, 1, "a")], maps=[(1, 1, 0x7F0000, 0x1000, 11)]))
     side.mappings.file_offset[:] = 0x2000
     known.learn(side)
     where = known.space(np.array([1, 1], np.int32), np.array([5, 5]))
-    files, offsets = known.mapping(where, np.array([0x7F0123, 0x9], np.uint64))
+    files, offsets = known.maps.at(where, np.array([0x7F0123, 0x9], np.uint64))
     assert files.tolist() == [11, 0]
     assert offsets.tolist() == [0x2123, 0x9]
 

@@ -32,14 +32,17 @@ KERNEL_FUNCTIONS = (
 USER_FUNCTIONS = ("main", "work", "_ZN4core3fmt5write17h0123456789abcdefE")
 JIT_FUNCTIONS = ("LazyCompile:~fib /srv/app.js:12",)
 
-CODE, JIT, NO_TABLE = 1, 2, 3
+CODE, JIT, NO_TABLE, VSYSCALL = 1, 2, 3, 4
 """Hashes of mapped files."""
 FILES = {
     CODE: MappedCode("abc123", "/usr/bin/server"),
     JIT: MappedCode("", "//anon"),
     NO_TABLE: MappedCode("dead", "/opt/lib/stripped.so.1 (deleted)"),
+    VSYSCALL: MappedCode("vsyscall", "[vsyscall]"),
 }
 CODE_AT, JIT_AT, NO_TABLE_AT = 0x40_0000, 0x7F00_0000, 0x5000_0000
+VSYSCALL_AT = 0xFFFF_FFFF_FF60_0000
+"""In the upper half: the kernel maps it into every process."""
 
 
 def table_of(names: Sequence[str], at: int) -> SymbolTable:
@@ -72,6 +75,7 @@ NODE = Story(
         (1, 100, NO_TABLE_AT, 0x1000, NO_TABLE),
         (1, 200, JIT_AT, 0x1000, JIT),
         (1, 200, CODE_AT, 0x1000, CODE),
+        (1, 100, VSYSCALL_AT, 0x1000, VSYSCALL),
     ],
     cgroups=[(0, 100, 5)],
     parents=[(0, 100, 1)],
@@ -213,6 +217,11 @@ def test_runs_of_garbage_are_folded_to_one_frame() -> None:
         ["[unknown]", "main", "[unknown]", "work"],
         Mode.USER,
     )
+
+
+def test_what_lies_below_every_mapping_is_not_in_the_one_at_the_very_end() -> None:
+    check([USER, u("work"), 0x3A], ["[unknown]", "work"], Mode.USER)
+    check([USER, VSYSCALL_AT + 0x10], ["[vsyscall]+0x10"], Mode.USER)
 
 
 def test_garbage_of_one_stack_does_not_run_into_the_next() -> None:

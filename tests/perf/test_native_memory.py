@@ -20,7 +20,7 @@ from tests.perf.test_native import ALL_BITS, MIXED
 DRIVER = r"""
 #include "native.c"
 #include "joins.c"
-#include "paths.c"
+#include "stacks.c"
 #include <stdio.h>
 #define ROOM(n) malloc((n) ? (n) : 1)
 int main(void) {
@@ -57,51 +57,41 @@ int main(void) {
         if (told.bytes != n.bytes || m.bytes != n.bytes) return 15;
         if (told.samples || told.words || told.others != o) return 13;
         if (told.consumed != n.consumed) return 14;
-        int64_t *start = ROOM(8 * m.new_stacks), *count = ROOM(8 * m.new_stacks);
-        int64_t *space = ROOM(8 * m.new_stacks), at = 0;
         uint64_t found = m.new_stacks;
+        int64_t *count = ROOM(8 * found), *space = ROOM(8 * found), *stack = ROOM(8 * found);
+        const uint64_t **chains = ROOM(8 * found);
+        uint32_t *process = ROOM(4 * found), *ends = ROOM(4 * found), top[2] = {0, 0}, one = 1;
+        uint64_t taken = 0;
         for (uint64_t i = 0; i < found; i++) {
-            start[i] = at, count[i] = c.word_count[i], space[i] = (int64_t)(i % 3) - 1;
-            at += count[i];
+            count[i] = c.word_count[i], space[i] = (int64_t)(i % 3) - 1;
+            stack[i] = (int64_t)(found - 1 - i), process[i] = i % 4 > 1;
+            uint64_t *words = ROOM(8 * count[i]); /* exactly as many as there are */
+            memcpy(words, c.words + taken, 8 * count[i]);
+            chains[i] = words, taken += count[i];
         }
-        uint64_t *words = ROOM(8 * at); /* exactly as many as there are */
-        memcpy(words, c.words, 8 * at);
-        int64_t *lengths = ROOM(8 * found);
-        uint32_t *steps = ROOM(4 * at), *path = ROOM(4 * found), *ends = ROOM(4 * found);
-        uint32_t *process = ROOM(4 * found), top[2] = {0, 0};
-        uint8_t *modes = ROOM(found);
-        xh_places *places = xh_places_new();
-        if (!xh_places_add(places, words, start, count, space, found, start, steps, lengths))
-            return 5;
-        uint32_t n_places = xh_places_count(places);
-        uint64_t *address = ROOM(8 * n_places);
-        int32_t *spaces = ROOM(4 * n_places);
-        uint8_t *kind = ROOM(n_places), *nameless = ROOM(n_places);
-        uint32_t *frame = ROOM(4 * n_places);
-        int8_t *mode = ROOM(n_places);
-        xh_places_columns(places, address, spaces, kind);
-        xh_places_free(places);
-        for (uint32_t i = 0; i < n_places; i++) {
-            if (kind[i] != PLACE_USER && kind[i] != PLACE_KERNEL) return 6;
-            frame[i] = (uint32_t)address[i] % 7, mode[i] = i % 5 - 1, nameless[i] = i % 3 == 0;
-        }
-        for (uint64_t i = 0; i < found; i++) {
-            if (lengths[i] > count[i]) return 8;
-            for (int64_t k = 0; k < lengths[i]; k++)
-                if (steps[start[i] + k] >= n_places) return 9;
-            path[i] = (uint32_t)(found - 1 - i), process[i] = i % 4 > 1;
-        }
-        uint32_t one = 1;
+        int64_t where[4] = {0, 1ull << 46, 0, -1}, ends_at[4] = {1ll << 45, 1ll << 47, 9, 7};
+        int64_t spaces[4] = {0, 0, 1, 1}, code[4] = {0, -1, 1, 1};
+        xh_maps maps = {spaces, where, ends_at, where, code, 4};
+        xh_rows *places = xh_rows_new(2);
+        uint32_t *frame = NULL;
+        int8_t mode[7] = {-1, -1, 0, 1, 2, 3, -1};
         if (!xh_tree_children(names, top, &one, 1, top + 1)) return 7;
-        xh_named named = {frame, mode, nameless, kind};
-        if (!xh_tree_join(names, steps, start, lengths, &named, top, process, path, found, ends,
-                          modes))
-            return 10;
-        for (uint64_t i = 0; i < found; i++)
-            if (ends[i] >= xh_tree_count(names) || modes[i] > 3) return 11;
-        free(start), free(count), free(space), free(words), free(lengths), free(steps), free(path);
-        free(ends), free(process), free(modes), free(address), free(spaces), free(kind);
-        free(nameless), free(frame), free(mode);
+        xh_chains all = {chains, count};
+        xh_seen seen = {process, space, stack, found};
+        for (int round = 0; round < 2; round++) {
+            uint32_t named = xh_rows_count(places);
+            frame = ROOM(4 * named);
+            for (uint32_t i = 0; i < named; i++) frame[i] = i % 7;
+            xh_names known = {places, frame, named, -2, mode, 1, 2};
+            if (!xh_tree_name(names, &known, &maps, &all, top, &seen, ends)) return 10;
+            if (round && xh_rows_count(places) != named) return 5;
+            for (uint64_t i = 0; i < found; i++)
+                if (ends[i] >= xh_tree_count(names) || (round && process[i] && !ends[i])) return 11;
+            free(frame);
+        }
+        xh_rows_free(places);
+        for (uint64_t i = 0; i < found; i++) free((void *)chains[i]);
+        free(chains), free(count), free(space), free(stack), free(process), free(ends);
         void **columns = (void **)&c;
         for (size_t i = 0; i < sizeof c / sizeof *columns; i++) free(columns[i]);
         free(buf);

@@ -75,8 +75,8 @@ class CaptureNames:
             late = [(s.start, s.length, s.name, BPF) for s in chunk.kernel_symbols if not s.is_gone]
             self._symbolizer.learn_kernel(late)
 
-    def learn(self, epoch: Epoch) -> list[Event]:
-        """Who was who from now on; what began and ended."""
+    def learn(self, epoch: Epoch) -> None:
+        """Who was who from now on."""
         side = SideBand(
             comms=epoch.comms,
             forks=epoch.forks,
@@ -88,6 +88,9 @@ class CaptureNames:
         )
         self._parents = []
         self._history.learn(side)
+
+    def events(self, epoch: Epoch) -> list[Event]:
+        """What began and ended, once it was learned."""
         return [
             *exec_events(self._history, epoch.comms),
             *exit_events(self._history, epoch.exits),
@@ -135,6 +138,8 @@ class CaptureNames:
         return self._namer
 
     def cgroups(self, ids: I64) -> I64:
+        if not ids.any():  # they were not recorded
+            return np.full(len(ids), UNKNOWN, np.int64)
         first, which = distinct_rows(ids)
         numbers = [self._cgroup_numbers.get(one, UNKNOWN) for one in ids[first].tolist()]
         return np.array(numbers, np.int64)[which]

@@ -17,7 +17,7 @@ from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.piece import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.streams import Source
-from exhume.model.arrays import I64, Bool
+from exhume.model.arrays import Bool
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
@@ -26,7 +26,6 @@ from exhume.perf.datachunk import Chunk, decode
 from exhume.perf.datadir import MAIN, parts_of, side_by_side
 from exhume.perf.datafile import PerfData, Share
 from exhume.perf.dataorder import Epoch, in_order
-from exhume.perf.distinct import distinct_rows
 from exhume.perf.naming import RawSamples
 from exhume.perf.native import Walked
 
@@ -77,7 +76,9 @@ class PerfShare:
     def take(self) -> Taken:
         try:
             for epoch in in_order(self._chunks()):
-                self.events += self._names.learn(epoch)
+                self._names.learn(epoch)
+                if self._share.is_last:
+                    self.events += self._names.events(epoch)
                 if len(epoch.samples):
                     self._add(epoch)
                 self._names.forget(epoch)
@@ -134,20 +135,18 @@ class PerfShare:
             is_nameless = wanted & (samples.pid == 0)
             collected.seen.nameless_idle += int(is_nameless.sum())
         rows = np.flatnonzero(wanted & ~is_idle)
-        first, which = _distinct(epoch, rows, time)
         raw = RawSamples(
-            time=time[first],
-            core=core[first],
-            pid=np.maximum(samples.pid[first], _REAPED),
-            tid=np.maximum(samples.tid[first], _REAPED),
-            stack=epoch.stack[first],
-            cgroup=self._names.cgroups(samples.cgroup[first].astype(np.int64)),
+            time=time[rows],
+            core=core[rows],
+            pid=np.maximum(samples.pid[rows], _REAPED),
+            tid=np.maximum(samples.tid[rows], _REAPED),
+            stack=epoch.stack[rows],
+            cgroup=self._names.cgroups(samples.cgroup[rows].astype(np.int64)),
             words=epoch.words,
             word_start=epoch.word_start,
             word_count=epoch.word_count,
         )
-        threads, nodes = self._names.name(raw)
-        collected.keep(time[rows], core[rows], threads[which], nodes[which])
+        collected.keep(raw.time, raw.core, *self._names.name(raw))
 
     def is_wanted(self) -> Bool:
         """Of each event, whether its samples are kept: of several only what measures time."""
@@ -167,28 +166,3 @@ class PerfShare:
             if eventnames.plain(event.name) == self.chosen():
                 return eventnames.attr_rate(event.name, event.attr)
         return None
-
-
-def _distinct(epoch: Epoch, rows: I64, time: I64) -> tuple[I64, I64]:
-    """One sample of each kind, and of which kind each is.
-
-    Two of a thread with one stack are alike, unless something was said of it or of its process in
-    between: a process that starts threads all the time is told of all the time.
-    """
-    samples = epoch.samples
-    tid, pid = samples.tid[rows], samples.pid[rows]
-    columns = [pid.astype(np.int64) << 32 | tid.view(np.uint32), epoch.stack[rows]]
-    cgroup = samples.cgroup[rows].astype(np.int64)
-    if cgroup.any():
-        columns.append(cgroup)
-    told = np.isin(tid, np.concatenate([epoch.comms.tid, epoch.forks.tid]))
-    told |= np.isin(pid, np.concatenate([epoch.comms.pid, epoch.forks.pid]))
-    if told.any():
-        said = np.sort(np.concatenate([epoch.comms.time, epoch.forks.time]))
-        at = time[rows[told]]
-        between = np.full(len(rows), -1, np.int64)
-        between[told] = np.searchsorted(said, at, "left")
-        between[told] += np.searchsorted(said, at, "right")  # at the very time: apart from both
-        columns.append(between)
-    first, which = distinct_rows(*columns)
-    return rows[first], which

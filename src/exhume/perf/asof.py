@@ -37,9 +37,9 @@ class Statement(Struct, frozen=True):
     value: I64
 
     def at(self, key: I64, time: I64) -> I64:
-        row = last_before(self.key, self.time, key, time)
         if not len(self.value):
-            return row
+            return np.full(len(key), UNKNOWN, np.int64)
+        row = last_before(self.key, self.time, key, time)
         return np.where(row >= 0, self.value[np.maximum(row, 0)], UNKNOWN)
 
 

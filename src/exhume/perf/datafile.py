@@ -63,6 +63,10 @@ class Share(Struct, frozen=True):
     number: int = 0
     of: int = 1
 
+    @property
+    def is_last(self) -> bool:
+        return self.number == self.of - 1
+
     def cuts(self, begin: int, end: int) -> tuple[int, ...]:
         """Where the stretches of all end, but for the last: so that all take as long.
 

@@ -40,7 +40,9 @@ class SideBand(Struct, frozen=True):
     """
 
 
-class _Maps(Struct):
+class Maps(Struct):
+    """What is mapped where, of each address space."""
+
     space: I64 = field(default_factory=lambda: np.empty(0, np.int64))
     start: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
     end: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
@@ -56,18 +58,20 @@ class _Maps(Struct):
 
     def at(self, space: I64, address: U64) -> tuple[U64, U64]:
         """The mapped file (its hash, 0 for none) and the offset in it at each address."""
-        # User addresses fit 63 bits; what does not is garbage and finds nothing.
-        row = last_before(self.space, self.start.astype(np.int64), space, address.astype(np.int64))
+        # As signed numbers, like C: else all that lies below the first mapping of a process would
+        # be in the one at the very end, which is the kernel's [vsyscall].
+        asked, end = address.view(np.int64), self.end.view(np.int64)
+        row = last_before(self.space, self.start.view(np.int64), space, asked)
         if not len(self.space):
             return np.zeros(len(address), np.uint64), address
         at = np.maximum(row, 0)
-        inside = (row >= 0) & (address < self.end[at])
+        inside = (row >= 0) & (asked < end[at])
         offset = address - self.start[at] + self.offset[at]
         return np.where(inside, self.file[at], np.uint64(0)), np.where(inside, offset, address)
 
-    def of(self, spaces: I64) -> _Maps:
+    def of(self, spaces: I64) -> Maps:
         rows = is_in(self.space, spaces)
-        return _Maps(
+        return Maps(
             self.space[rows], self.start[rows], self.end[rows], self.offset[rows], self.file[rows]
         )
 
@@ -81,7 +85,7 @@ class History:
         self._space = NOTHING_SAID
         self._cgroup = NOTHING_SAID
         self._parent = NOTHING_SAID
-        self._maps = _Maps()
+        self._maps = Maps()
         self._spaces = 0
         self._scanned: I64 = np.empty(0, np.int64)
         """Times of scans: what holds from then on may have begun long before."""
@@ -187,9 +191,10 @@ class History:
     def parent_pid(self, pid: I32, time: I64) -> I64:
         return self._parent.at(pid.astype(np.int64), time)
 
-    def mapping(self, space: I64, address: U64) -> tuple[U64, U64]:
-        """The mapped file (its hash, 0 for none) and the offset in it at each address."""
-        return self._maps.at(space, address)
+    @property
+    def maps(self) -> Maps:
+        """As they are now."""
+        return self._maps
 
     def mapping_in(self, spaces: I64) -> Mapping:
         """`mapping` as it is now, of these alone: for who asks again and again."""

@@ -1,12 +1,12 @@
 /* Joins of columns: what numpy could only do by sorting, over and over.
  *
  * Naming the samples of a segment comes down to three questions: which rows are equal, what was last
- * said of a key before a time, and which node of a tree a path ends at (paths.c). All three are hash
+ * said of a key before a time, and which node of a tree a stack ends at (stacks.c). All three are hash
  * tables. The caller owns every column; what grows from call to call is owned by a handle.
  */
 #include "joins.h"
 
-enum { JOINS_ABI = 3 };
+enum { JOINS_ABI = 4 };
 
 int xh_joins_abi(void) { return JOINS_ABI; }
 
@@ -47,20 +47,16 @@ uint32_t xh_distinct(const int64_t *const *columns, uint32_t n_columns, uint32_t
     return count;
 }
 
-/* Distinct rows that are kept from call to call, numbered as they come. */
-typedef struct {
-    int64_t *cells; /* row by row */
-    uint32_t width, count, room;
-    uint32_t *slots; /* row number + 1 */
-    uint64_t mask;
-} xh_rows;
-
 void xh_rows_free(xh_rows *r) {
     if (!r) return;
     free(r->cells), free(r->slots), free(r);
 }
 
+enum { MOST_COLUMNS = 8 };
+
+/* NULL when out of memory, or when there are more columns. */
 xh_rows *xh_rows_new(uint32_t width) {
+    if (width > MOST_COLUMNS) return NULL;
     xh_rows *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->width = width;
@@ -106,18 +102,31 @@ static int rows_grow(xh_rows *r) {
     return 0;
 }
 
+uint32_t xh_row_number(xh_rows *r, const int64_t *cells) {
+    uint64_t hash = cells_hash(cells, r->width), at = hash & r->mask;
+    for (; r->slots[at]; at = (at + 1) & r->mask) {
+        const int64_t *other = r->cells + (uint64_t)(r->slots[at] - 1) * r->width;
+        uint32_t c = 0;
+        while (c < r->width && other[c] == cells[c]) c++; /* two or three: a call of memcmp takes longer */
+        if (c == r->width) return r->slots[at] - 1;
+    }
+    if (r->count == r->room || 2ull * r->count >= r->mask) {
+        if (rows_grow(r) != 0) return FAILED;
+        for (at = hash & r->mask; r->slots[at];) at = (at + 1) & r->mask;
+    }
+    memcpy(r->cells + (uint64_t)r->count * r->width, cells, r->width * sizeof *cells);
+    r->slots[at] = r->count + 1;
+    return r->count++;
+}
+
 /* The number of each row, new ones added. 0 when out of memory. */
 int xh_rows_add(xh_rows *r, const int64_t *const *columns, uint64_t n, int64_t *numbers) {
-    uint32_t width = r->width;
+    int64_t cells[MOST_COLUMNS];
     for (uint64_t i = 0; i < n; i++) {
-        if (rows_grow(r) != 0) return 0;
-        int64_t *cells = r->cells + (uint64_t)r->count * width; /* room for one more */
-        for (uint32_t c = 0; c < width; c++) cells[c] = columns[c][i];
-        uint64_t at = cells_hash(cells, width) & r->mask;
-        for (; r->slots[at]; at = (at + 1) & r->mask)
-            if (!memcmp(r->cells + (uint64_t)(r->slots[at] - 1) * width, cells, width * sizeof *cells)) break;
-        if (!r->slots[at]) r->slots[at] = ++r->count;
-        numbers[i] = r->slots[at] - 1;
+        for (uint32_t c = 0; c < r->width; c++) cells[c] = columns[c][i];
+        uint32_t number = xh_row_number(r, cells);
+        if (number == FAILED) return 0;
+        numbers[i] = number;
     }
     return 1;
 }
@@ -127,74 +136,82 @@ void xh_rows_column(const xh_rows *r, uint32_t column, uint32_t begin, int64_t *
     for (uint32_t i = begin; i < r->count; i++) *out++ = r->cells[(uint64_t)i * r->width + column];
 }
 
-typedef struct {
-    int64_t position;
-    uint32_t row;
-} said;
-
 static int by_position(const void *a, const void *b) {
-    const said *x = a, *y = b;
+    const xh_said *x = a, *y = b;
     if (x->position != y->position) return x->position < y->position ? -1 : 1;
     return x->row < y->row ? -1 : 1;
 }
 
-static uint64_t key_slot(const int64_t *key, const uint32_t *slots, const uint32_t *first, uint64_t mask,
-                         int64_t asked) {
+static uint64_t key_slot(const xh_groups *g, int64_t asked) {
     uint64_t h = stir(0x9e3779b97f4a7c15u, (uint64_t)asked, 0xff51afd7ed558ccdu);
-    uint64_t at = (h ^ (h >> 32)) & mask;
-    while (slots[at] && key[first[slots[at] - 1]] != asked) at = (at + 1) & mask;
+    uint64_t at = (h ^ (h >> 32)) & g->mask;
+    while (g->slots[at] && g->key[g->first[g->slots[at] - 1]] != asked) at = (at + 1) & g->mask;
     return at;
 }
 
+void xh_groups_free(xh_groups *g) { free(g->slots), free(g->first), free(g->start), free(g->rows); }
+
+/* Rows mostly come in order of position already. */
+int xh_groups_make(xh_groups *g, const int64_t *key, const int64_t *position, uint32_t n) {
+    g->key = key;
+    g->mask = mask_for(n);
+    g->slots = calloc(g->mask + 1, sizeof *g->slots);
+    g->first = malloc((n + 1ull) * sizeof *g->first);
+    g->start = calloc(n + 2ull, sizeof *g->start);
+    g->rows = malloc((n + 1ull) * sizeof *g->rows);
+    uint32_t *group = malloc((n + 1ull) * sizeof *group), groups = 0;
+    if (!g->slots || !g->first || !g->start || !g->rows || !group) {
+        free(group);
+        return 0;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t at = key_slot(g, key[i]);
+        if (!g->slots[at]) {
+            g->first[groups] = i;
+            g->slots[at] = ++groups;
+        }
+        group[i] = g->slots[at] - 1;
+        g->start[group[i] + 2]++;
+    }
+    for (uint32_t one = 0; one < groups; one++) g->start[one + 2] += g->start[one + 1];
+    for (uint32_t i = 0; i < n; i++) g->rows[g->start[group[i] + 1]++] = (xh_said){position[i], i};
+    free(group);
+    for (uint32_t one = 0; one < groups; one++) {
+        uint32_t begin = g->start[one], end = g->start[one + 1], i = begin + 1;
+        while (i < end && g->rows[i - 1].position <= g->rows[i].position) i++;
+        if (i < end) qsort(g->rows + begin, end - begin, sizeof *g->rows, by_position);
+    }
+    return 1;
+}
+
+uint32_t xh_group_of(const xh_groups *g, int64_t key) {
+    uint32_t group = g->slots[key_slot(g, key)];
+    return group ? group - 1 : FAILED;
+}
+
+int64_t xh_last_of(const xh_groups *g, uint32_t group, int64_t asked) {
+    uint32_t begin = g->start[group], low = begin, high = g->start[group + 1];
+    /* Most questions come after all that was said of their key: the last word on it holds. */
+    if (g->rows[high - 1].position <= asked) return g->rows[high - 1].row;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (g->rows[middle].position <= asked) low = middle + 1;
+        else high = middle;
+    }
+    return low > begin ? (int64_t)g->rows[low - 1].row : -1;
+}
+
 /* For each question the row with its key and the greatest position not after it, -1 where there is
- * none; of rows at one position the last one. Rows are put together by key, and mostly come in order
- * of position already. 0 when out of memory. */
+ * none; of rows at one position the last one. 0 when out of memory. */
 int xh_last_before(const int64_t *key, const int64_t *position, uint32_t n, const int64_t *asked_key,
                    const int64_t *asked_position, uint64_t m, int64_t *found) {
-    uint64_t mask = mask_for(n);
-    uint32_t *slots = calloc(mask + 1, sizeof *slots);
-    uint32_t *group = malloc((n + 1ull) * sizeof *group);
-    uint32_t *first = malloc((n + 1ull) * sizeof *first);     /* the first row of each group */
-    uint32_t *start = calloc(n + 2ull, sizeof *start);        /* where it begins in `rows` */
-    said *rows = malloc((n + 1ull) * sizeof *rows);
-    int is_done = 0;
-    if (!slots || !group || !first || !start || !rows) goto out;
-    uint32_t groups = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t at = key_slot(key, slots, first, mask, key[i]);
-        if (!slots[at]) {
-            first[groups] = i;
-            slots[at] = ++groups;
-        }
-        group[i] = slots[at] - 1;
-        start[group[i] + 2]++;
+    xh_groups groups;
+    uint32_t group = FAILED;
+    int is_done = xh_groups_make(&groups, key, position, n);
+    for (uint64_t q = 0; is_done && q < m; q++) {
+        if (!q || asked_key[q] != asked_key[q - 1]) group = xh_group_of(&groups, asked_key[q]);
+        found[q] = group == FAILED ? -1 : xh_last_of(&groups, group, asked_position[q]);
     }
-    for (uint32_t g = 0; g < groups; g++) start[g + 2] += start[g + 1];
-    for (uint32_t i = 0; i < n; i++) rows[start[group[i] + 1]++] = (said){position[i], i};
-    for (uint32_t g = 0; g < groups; g++) {
-        uint32_t begin = start[g], end = start[g + 1], i = begin + 1;
-        while (i < end && rows[i - 1].position <= rows[i].position) i++;
-        if (i < end) qsort(rows + begin, end - begin, sizeof *rows, by_position);
-    }
-    for (uint64_t q = 0; q < m; q++) {
-        uint64_t at = key_slot(key, slots, first, mask, asked_key[q]);
-        found[q] = -1;
-        if (!slots[at]) continue;
-        uint32_t begin = start[slots[at] - 1], low = begin, high = start[slots[at]];
-        /* Most questions come after all that was said of their key: the last word on it holds. */
-        if (rows[high - 1].position <= asked_position[q]) {
-            found[q] = rows[high - 1].row;
-            continue;
-        }
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (rows[middle].position <= asked_position[q]) low = middle + 1;
-            else high = middle;
-        }
-        if (low > begin) found[q] = rows[low - 1].row;
-    }
-    is_done = 1;
-out:
-    free(slots), free(group), free(first), free(start), free(rows);
+    xh_groups_free(&groups);
     return is_done;
 }

@@ -1,4 +1,4 @@
-/* What joins.c and paths.c have in common: how they hash. */
+/* What joins.c and stacks.c have in common: how they hash, and two tables. */
 #ifndef XH_JOINS_H
 #define XH_JOINS_H
 
@@ -20,5 +20,42 @@ static inline uint64_t mask_for(uint64_t rows) {
     while (mask < 2 * rows) mask = mask * 2 + 1;
     return mask;
 }
+
+/* Distinct rows that are kept from call to call, numbered as they come. */
+typedef struct {
+    int64_t *cells; /* row by row */
+    uint32_t width, count, room;
+    uint32_t *slots; /* row number + 1 */
+    uint64_t mask;
+} xh_rows;
+
+/* The number of a row, a new one if need be; FAILED when out of memory. */
+uint32_t xh_row_number(xh_rows *r, const int64_t *cells);
+
+typedef struct {
+    int64_t position;
+    uint32_t row;
+} xh_said;
+
+/* Rows put together by key, those of each in order of their position. */
+typedef struct {
+    const int64_t *key;
+    uint32_t *slots; /* number of a group + 1 */
+    uint32_t *first; /* the first row of each */
+    uint32_t *start; /* where it begins in `rows` */
+    xh_said *rows;
+    uint64_t mask;
+} xh_groups;
+
+/* 0 when out of memory; to be freed in any case. `key` is not copied. */
+int xh_groups_make(xh_groups *g, const int64_t *key, const int64_t *position, uint32_t n);
+void xh_groups_free(xh_groups *g);
+
+/* The group of a key, FAILED where there is none. */
+uint32_t xh_group_of(const xh_groups *g, int64_t key);
+
+/* The row of that group with the greatest position not after the one asked for, of rows at one position
+ * the last one; -1 where there is none. */
+int64_t xh_last_of(const xh_groups *g, uint32_t group, int64_t asked);
 
 #endif

@@ -1,4 +1,4 @@
-"""The C joins (joins.c, paths.c): rows kept from call to call, and how the library is loaded."""
+"""The C joins (joins.c, stacks.c): rows kept from call to call, and how the library is loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I64
 
-ABI = 3
+ABI = 4
 
 
 @cache
@@ -24,17 +24,13 @@ def library() -> ctypes.CDLL:
         "xh_rows_add": (C_INT, [POINTER, POINTER, C_U64, POINTER]),
         "xh_rows_column": (None, [POINTER, C_U32, C_U32, POINTER]),
         "xh_last_before": (C_INT, [POINTER, POINTER, C_U32, POINTER, POINTER, C_U64, POINTER]),
-        "xh_places_new": (POINTER, []),
-        "xh_places_free": (None, [POINTER]),
-        "xh_places_count": (C_U32, [POINTER]),
-        "xh_places_columns": (None, [POINTER] * 4),
-        "xh_places_add": (C_INT, [*[POINTER] * 5, C_U64, *[POINTER] * 3]),
         "xh_tree_new": (POINTER, []),
         "xh_tree_free": (None, [POINTER]),
         "xh_tree_count": (C_U32, [POINTER]),
         "xh_tree_nodes": (POINTER, [POINTER]),
         "xh_tree_children": (C_INT, [POINTER, POINTER, POINTER, C_U64, POINTER]),
-        "xh_tree_join": (C_INT, [*[POINTER] * 8, C_U64, POINTER, POINTER]),
+        "xh_tree_modes": (POINTER, [POINTER]),
+        "xh_tree_name": (C_INT, [POINTER] * 7),
     }
     return load("perf/_joins", ("xh_joins_abi", ABI), functions)
 
@@ -60,16 +56,16 @@ class Rows:
     def __init__(self, width: int) -> None:
         self._library = library()
         self._width = width
-        self._handle = self._library.xh_rows_new(width)
-        if not self._handle:
+        self.handle = self._library.xh_rows_new(width)
+        if not self.handle:
             raise MemoryError("no memory for a table of rows")
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._library.xh_rows_free(self._handle)
+        if getattr(self, "handle", None):
+            self._library.xh_rows_free(self.handle)
 
     def __len__(self) -> int:
-        return int(self._library.xh_rows_count(self._handle))
+        return int(self._library.xh_rows_count(self.handle))
 
     def add(self, *columns: I64) -> I64:
         """The number of each row."""
@@ -78,7 +74,7 @@ class Rows:
         held = contiguous(columns)
         numbers = np.empty(len(held[0]), np.int64)
         if not self._library.xh_rows_add(
-            self._handle, pointers(held), len(numbers), numbers.ctypes.data
+            self.handle, pointers(held), len(numbers), numbers.ctypes.data
         ):
             raise MemoryError("no memory for more rows")
         return numbers
@@ -88,5 +84,5 @@ class Rows:
         if not 0 <= index < self._width:
             raise IndexError(index)
         found = np.empty(max(0, len(self) - begin), np.int64)
-        self._library.xh_rows_column(self._handle, index, begin, found.ctypes.data)
+        self._library.xh_rows_column(self.handle, index, begin, found.ctypes.data)
         return found

@@ -11,11 +11,11 @@ from exhume.model.arrays import I32, I64, U16, U64
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf.asof import UNKNOWN
+from exhume.perf.chains import chains_of
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
 from exhume.perf.joins import Rows
-from exhume.perf.paths import paths_of
-from exhume.perf.stack_names import LOST, MappedCode, StackNamer
+from exhume.perf.stack_names import MappedCode, StackNamer
 from exhume.perf.symbolize import Symbolizer
 
 _IDLE_NAME = "swapper"
@@ -58,13 +58,17 @@ class Namer:
         cgroup = np.where(
             raw.cgroup == UNKNOWN, self._history.cgroup(raw.pid, raw.time), raw.cgroup
         )
-        threads = self._thread_numbers(raw, comm, cgroup)
-        return threads, self._stack_nodes(raw, comm)
-
-    def _thread_numbers(self, raw: RawSamples, comm: I64, cgroup: I64) -> I64:
         columns = raw.pid.astype(np.int64), raw.tid.astype(np.int64), comm, cgroup
-        first, which = distinct_rows(*columns)
-        keys = [column[first] for column in columns]
+        first, who = distinct_rows(*columns)
+        threads = self._thread_numbers(raw, first, [column[first] for column in columns])
+        names, name = distinct_rows(comm[first])
+        rows = name.take(who), self._history.space(raw.pid, raw.time), raw.stack
+        chains = chains_of(raw.words, raw.word_start, raw.word_count)
+        nodes = self._stacks.add(chains, comm[first[names]], rows, self.comm_text)
+        return threads.take(who), nodes
+
+    def _thread_numbers(self, raw: RawSamples, first: I64, keys: list[I64]) -> I64:
+        """Of each distinct thread; `first` is a sample of it."""
         # In order of pid and tid, as far as they come together: segments are 1 % smaller.
         order = np.lexsort(keys[::-1])
         before = len(self._threads)
@@ -73,27 +77,13 @@ class Namer:
         fresh = order[numbers[order] >= before]
         parents = self._history.parent_pid(raw.pid[first[fresh]], raw.time[first[fresh]])
         self._parents.append(parents.astype(np.int32))
-        return numbers[which]
+        return numbers
 
     def comm_text(self, comm: int) -> str:
         if comm >= 0:
             return self._history.names[comm]
         tid = -2 - comm
         return _IDLE_NAME if tid == 0 else f":{tid}"
-
-    def _stack_nodes(self, raw: RawSamples, comm: I64) -> I64:
-        """Each (process name, address space, stack) is looked at once."""
-        space = self._history.space(raw.pid, raw.time)
-        first, which = distinct_rows(comm, space, raw.stack)
-        stack = raw.stack[first]
-        path = np.full(len(stack), LOST, np.int64)
-        known = np.flatnonzero(stack != UNKNOWN)
-        stack = stack[known]
-        paths = paths_of(
-            raw.words, raw.word_start[stack], raw.word_count[stack], space[first[known]]
-        )
-        path[known] = np.arange(len(paths))
-        return self._stacks.add(paths, comm[first], path, self.comm_text)[which]
 
     def finish(self) -> tuple[StackTree, I64, Threads, I64]:
         """The tree, each node's new number, the threads, and each thread's cgroup number."""

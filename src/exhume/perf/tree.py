@@ -9,13 +9,14 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from exhume.model.arrays import I8, I64, U8, U32, Bool
+from exhume.model.arrays import I8, I64, U8, U32
 from exhume.model.stack import Frame, StackTree
-from exhume.perf.joins import library
-from exhume.perf.paths import Paths
+from exhume.perf.chains import Chains
+from exhume.perf.joins import Rows, library
 
 _NODE = np.dtype([(name, np.uint32) for name in ("frame", "parent", "depth", "last_child")])
-"""As xh_node in paths.c."""
+"""As xh_node in stacks.c."""
+_MAP_COLUMNS = ("space", "start", "end", "offset", "code")
 
 
 class _Tree:
@@ -35,26 +36,83 @@ class _Tree:
         return int(self.library.xh_tree_count(self.handle))
 
     def nodes(self) -> NDArray[Any]:
-        """Not a copy: good until the tree grows."""
-        where = self.library.xh_tree_nodes(self.handle)
-        memory = (ctypes.c_uint8 * (len(self) * _NODE.itemsize)).from_address(where)
+        return self._memory(self.library.xh_tree_nodes(self.handle), _NODE)
+
+    def modes(self) -> U8:
+        return self._memory(self.library.xh_tree_modes(self.handle), np.dtype(np.uint8))
+
+    def _memory(self, where: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """A value a node. Not a copy: good until the tree grows."""
+        memory = (ctypes.c_uint8 * (len(self) * dtype.itemsize)).from_address(where)
         memory.owner = self  # type: ignore[attr-defined]
-        nodes: NDArray[Any] = np.frombuffer(memoryview(memory), _NODE)
-        return nodes
+        values: NDArray[Any] = np.frombuffer(memoryview(memory), dtype)
+        return values
 
 
-class NamedPlaces(Struct, frozen=True):
-    """What is known of each place of some paths."""
+class CodeMaps(Struct, frozen=True):
+    """What is mapped where in which address space, in any order."""
 
+    space: I64
+    start: I64
+    end: I64
+    offset: I64
+    """Of its start, in the code that it is of."""
+    code: I64
+    """A number of the caller's; below 0 where it has no names."""
+
+
+class CodeNames(Struct, frozen=True):
+    """What is known of code."""
+
+    places: Rows
+    """Code and offset in it."""
     frame: U32
+    """Of the first places; the others have none yet."""
     mode: I8
-    """That its frame speaks for; -1 where it says nothing."""
-    is_nameless: Bool
-    """Of a run of nameless addresses the first stands for all."""
+    """By frame: what it speaks for, -1 where it says nothing."""
+    kernel: int
+    """The kernel as code: its offsets are addresses."""
+    unknown: int
+    unknown_kernel: int
+    """Nameless frames: of a run of one the first stands for all."""
 
 
-class _Named(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name in ("frame", "mode", "nameless", "kind")]
+class _Maps(ctypes.Structure):
+    """As xh_maps."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in _MAP_COLUMNS),
+        ("count", ctypes.c_uint32),
+    ]
+
+
+class _Names(ctypes.Structure):
+    """As xh_names."""
+
+    _fields_ = [
+        ("places", ctypes.c_void_p),
+        ("frame", ctypes.c_void_p),
+        ("named", ctypes.c_uint32),
+        ("kernel", ctypes.c_int64),
+        ("mode", ctypes.c_void_p),
+        ("unknown", ctypes.c_uint32),
+        ("unknown_kernel", ctypes.c_uint32),
+    ]
+
+
+class _Chains(ctypes.Structure):
+    """As xh_chains."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in ("words", "count")]
+
+
+class _Seen(ctypes.Structure):
+    """As xh_seen."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("process", "space", "stack")),
+        ("count", ctypes.c_uint64),
+    ]
 
 
 class TreeBuilder:
@@ -81,40 +139,53 @@ class TreeBuilder:
             raise MemoryError("no memory for the tree of names")
         return found.astype(np.int64)
 
-    def join(
-        self, paths: Paths, named: NamedPlaces, top: I64, process: I64, path: I64
-    ) -> tuple[U32, U8]:
-        """The node and the mode of stacks that go by `path`, below `top[process]`.
+    def name(
+        self, chains: Chains, maps: CodeMaps, names: CodeNames, top: I64, rows: tuple[I64, I64, I64]
+    ) -> I64:
+        """Of rows of a process, its address space and a stack: the node below `top[process]`.
 
-        Whatever leads to the same names is one node. Rows of one process should come together.
+        0, the root, where the stack has a place without a frame: it is among the places from then
+        on, and who gives it one may ask again. Whatever leads to the same names is one node.
         """
-        tops, processes, which = (
-            np.ascontiguousarray(column, np.uint32) for column in (top, process, path)
-        )
-        facts = (
-            np.ascontiguousarray(named.frame, np.uint32),
-            np.ascontiguousarray(named.mode, np.int8),
-            np.ascontiguousarray(named.is_nameless, np.uint8),
-            np.ascontiguousarray(paths.places.kind, np.uint8),
-        )
-        if min(len(fact) for fact in facts) < len(paths.places):
-            raise ValueError("not all places are named")
-        if len(which) and (
-            int(processes.max()) >= len(tops)
-            or int(which.max()) >= len(paths)
+        tops, process = (np.ascontiguousarray(one, np.uint32) for one in (top, rows[0]))
+        space, stack = (np.ascontiguousarray(one, np.int64) for one in rows[1:])
+        if len(process) and (
+            int(process.max()) >= len(tops)
             or int(tops.max()) >= len(self)
+            or int(stack.min()) < 0
+            or int(stack.max()) >= len(chains)
         ):
-            raise ValueError("a process, path or node that there is not")
-        ends, modes = np.empty(len(which), np.uint32), np.empty(len(which), np.uint8)
-        known = _Named(*(fact.ctypes.data for fact in facts))
-        if not self._tree.library.xh_tree_join(
-            self._tree.handle, paths.steps.ctypes.data, paths.start.ctypes.data,
-            paths.length.ctypes.data, ctypes.addressof(known), tops.ctypes.data,
-            processes.ctypes.data, which.ctypes.data, len(which), ends.ctypes.data,
-            modes.ctypes.data,
-        ):  # fmt: skip
+            raise ValueError("a process, stack or node that there is not")
+        frame, mode = np.ascontiguousarray(names.frame), np.ascontiguousarray(names.mode)
+        known = max(int(frame.max(initial=0)), names.unknown, names.unknown_kernel)
+        if len(frame) > len(names.places) or known >= len(mode):
+            raise ValueError("a place or frame that there is not")
+        columns = [np.ascontiguousarray(getattr(maps, name), np.int64) for name in _MAP_COLUMNS]
+        where = [column.ctypes.data for column in columns]
+        facts = (
+            _Names(
+                names.places.handle, frame.ctypes.data, len(frame), names.kernel, mode.ctypes.data,
+                names.unknown, names.unknown_kernel,
+            ),
+            _Maps(*where, len(columns[0])),
+            _Chains(chains.at.ctypes.data, chains.count.ctypes.data),
+        )  # fmt: skip
+        seen = _Seen(process.ctypes.data, space.ctypes.data, stack.ctypes.data, len(process))
+        found = np.empty(len(process), np.uint32)
+        if not self._tree.library.xh_tree_name(
+            self._tree.handle,
+            *map(ctypes.addressof, facts),
+            tops.ctypes.data,
+            ctypes.addressof(seen),
+            found.ctypes.data,
+        ):
             raise MemoryError("no memory for the tree of names")
-        return ends, modes
+        return found.astype(np.int64)
+
+    @property
+    def modes(self) -> U8:
+        """Of each node: what a core did whose stack ends there. Good until the tree grows."""
+        return self._tree.modes()
 
     def add(self, frames: I64, starts: I64, lengths: I64, below: I64) -> I64:
         """Insert paths frames[starts[i] : starts[i] + lengths[i]] below nodes. Where they end."""
