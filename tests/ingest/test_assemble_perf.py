@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from exhume.errors import ParseError
 from exhume.ingest import assemble_perf
 from exhume.ingest.collect import NO_SAMPLES
-from exhume.ingest.piece import ROW, ClockKind, Piece, Rows
+from exhume.ingest.piece import ClockKind, Piece
+from exhume.ingest.row_table import NO_ROWS, Rows
 from exhume.ingest.streams import Source
 from exhume.model.core import NO_CORE
 from exhume.perf import datafile
@@ -42,14 +43,15 @@ def piece_of(folder: Path, data: bytes, **places: object) -> Piece:
 
 def rows_of(piece: Piece) -> Rows:
     assert piece.sampled is not None
-    return np.concatenate([np.empty(0, ROW), *piece.sampled.rows.between(0, 1 << 63)])
+    parts = [NO_ROWS, *piece.sampled.rows.between(0, (1 << 63) - 1)]
+    return Rows(*map(np.concatenate, zip(*(part.columns() for part in parts), strict=True)))
 
 
 def named(piece: Piece) -> list[tuple[str, ...]]:
     """The stacks of all samples, root first, in the order they came."""
     assert piece.sampled is not None
     tree, found = piece.sampled.tree, []
-    for node in rows_of(piece)["node"].tolist():
+    for node in rows_of(piece).node.tolist():
         names = []
         while node > 0:
             names.append(tree.frames[tree.frame[node]].name)
@@ -190,8 +192,8 @@ def test_samples_without_time_or_core_are_told_as_such(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, Capture(records, [Event(shape, value=100)]).file())
     assert piece.sampled is not None
     rows = rows_of(piece)
-    assert rows["core"].tolist() == [NO_CORE] * 5
-    assert rows["time"].tolist() == [1 + i * 10_000_000 for i in range(5)]
+    assert rows.core.tolist() == [NO_CORE] * 5
+    assert rows.time.tolist() == [1 + i * 10_000_000 for i in range(5)]
     assert piece.facts.cores == ()
     assert "no times" in piece.facts.notes[-1]
     assert piece.clock == ClockKind.OWN
@@ -376,8 +378,8 @@ def described(pieces: Sequence[Piece]) -> list[tuple[object, ...]]:
     for piece in pieces:
         assert piece.sampled is not None
         threads = piece.sampled.threads
-        for row, names in zip(rows_of(piece).tolist(), named(piece), strict=True):
-            time, _, thread, core = row
+        columns = (column.tolist() for column in rows_of(piece).columns())
+        for time, _, thread, core, names in zip(*columns, named(piece), strict=True):
             who = (threads.comm[thread], int(threads.pid[thread]), int(threads.parent_pid[thread]))
             found.append((time, core, who, names))
     return sorted(found)

@@ -92,7 +92,7 @@ def test_without_cores_times_and_header_it_is_still_a_profile(tmp_path: Path) ->
         tmp_path, "java 19 cycles:\n\t1 a (/bin/x)\n\njava 19 cycles:\n\t2 b (/bin/x)\n\n"
     )
     assert named(piece) == [("java", "a"), ("java", "b")]
-    assert rows_of(piece)["core"].tolist() == [NO_CORE] * 2
+    assert rows_of(piece).core.tolist() == [NO_CORE] * 2
     assert piece.clock == ClockKind.OWN
     assert "no times" in piece.facts.notes[0]
 
@@ -145,7 +145,7 @@ def test_times_that_are_distances_are_added_up(
     distances = [0.0] + [0.010 if i % 3 else 0.009 for i in range(60)]
     piece = piece_of(tmp_path, lines(distances))
     assert piece.clock == ClockKind.OWN
-    assert rows_of(piece)["time"].tolist() == [
+    assert rows_of(piece).time.tolist() == [
         round(sum(distances[: i + 1]) * 1e6) * 1000 for i in range(61)
     ]
     assert "--deltatime" in piece.facts.notes[0]
@@ -154,6 +154,4 @@ def test_times_that_are_distances_are_added_up(
 def test_samples_out_of_order_are_no_distances(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, lines(5 + i % 7 / 100 for i in range(50)))
     assert piece.clock == ClockKind.KERNEL_LOG
-    assert set(rows_of(piece)["time"].tolist()) == {
-        5_000_000_000 + i * 10_000_000 for i in range(7)
-    }
+    assert set(rows_of(piece).time.tolist()) == {5_000_000_000 + i * 10_000_000 for i in range(7)}

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -243,6 +244,33 @@ def test_one_large_capture_is_read_by_several_processes_too(
     assert stacks(tmp_path / "out-1") == stacks(tmp_path / "out-3")
     windows = [[s.window for s in segments(tmp_path / f"out-{jobs}")] for jobs in (1, 3)]
     assert windows[0] == windows[1]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_one_large_capture_is_written_by_several_processes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "SHARE_ROWS", 1000)
+    monkeypatch.setattr(datafile, "CHUNK_BYTES", 1 << 16)
+    write(tmp_path / "kallsyms", made.KALLSYMS)
+    path = write(tmp_path / "perf.data", made.capture(60.0).file())
+    files = (path, str(tmp_path / "kallsyms"))
+    for jobs in (1, 3):
+        options = importing.Options(
+            files, tmp_path / f"out-{jobs}", offset_ns=STARTED_NS, jobs=jobs
+        )
+        (recording,) = importing.run(options, Host()).recordings
+        assert recording.segments == len(segments(tmp_path / f"out-{jobs}")) == jobs
+    assert total(tmp_path / "out-1") == total(tmp_path / "out-3") == 6000
+    assert stacks(tmp_path / "out-1") == stacks(tmp_path / "out-3")
+    (whole,), parts = (segments(tmp_path / f"out-{jobs}") for jobs in (1, 3))
+    assert whole.window == Window(parts[0].window.start_ns, parts[-1].window.end_ns)
+    assert all(a.window.end_ns <= b.window.start_ns for a, b in pairwise(parts))
+    assert [len(part.samples()) // 100 for part in parts] == pytest.approx([20] * 3, abs=2)
+    # What comes later joins all of it.
+    later = write(tmp_path / "later.txt", made.script(1.0, start_ns=70 * NS))
+    do_import(tmp_path / "out-3", later, offset_ns=STARTED_NS)
+    assert total(tmp_path / "out-3") == 6100
 
 
 class Killed(BaseException):

@@ -5,7 +5,8 @@ import pytest
 
 import exhume.ingest.merge as merging
 from exhume.ingest.merge import Placed, merge, windows
-from exhume.ingest.piece import ROW, ClockKind, Hints, Interval, Piece, RowTable, Sampled
+from exhume.ingest.piece import ClockKind, Hints, Interval, Piece, Sampled
+from exhume.ingest.row_table import Rows, RowTable
 from exhume.ingest.written import listed, origin
 from exhume.model.event import Event
 from exhume.model.sample import Samples, Threads
@@ -18,8 +19,9 @@ ORIGIN = origin(Hints("node"), listed([]))
 
 def sampled(comm: str, leaf: str, times: list[int], core: int = 0) -> Sampled:
     """All in one stack of one thread."""
-    rows = np.zeros(len(times), ROW)
-    rows["time"], rows["core"], rows["node"] = times, core, 2
+    nodes = np.full(len(times), 2, np.int32)
+    cores = np.full(len(times), core, np.uint16)
+    rows = Rows(np.array(times, np.int64), nodes, np.zeros_like(nodes), cores)
     frames = (
         Frame("", "", FrameKind.PROCESS),
         Frame(comm, "", FrameKind.PROCESS),
@@ -107,3 +109,18 @@ def test_too_many_samples_become_several_segments(monkeypatch: pytest.MonkeyPatc
         counts.append(sum(len(piece) for piece in found.pieces()))
     assert counts == [20] * 5
     assert windows([], 0, 600 * NS) == [(0, 600 * NS)]
+
+
+@pytest.mark.parametrize(
+    ("shares", "seconds"), [(2, [0, 5]), (3, [0, 3, 7]), (4, [0, 2, 5, 7]), (99, list(range(10)))]
+)
+def test_for_several_processes_it_is_cut_into_equal_shares(shares: int, seconds: list[int]) -> None:
+    times = [i * NS // 10 for i in range(100)]
+    cut = windows([placed(0, sampled=sampled("x", "f", times))], 0, 600 * NS, shares)
+    assert [start // NS for start, _ in cut] == seconds
+    assert [end for _, end in cut] == [*(start for start, _ in cut[1:]), 600 * NS]
+
+
+def test_what_is_of_one_second_is_one_segment() -> None:
+    one = placed(0, sampled=sampled("x", "f", [5 * NS + i for i in range(100)]))
+    assert windows([one], 0, 600 * NS, 4) == [(0, 600 * NS)]

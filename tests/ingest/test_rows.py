@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,12 +85,40 @@ def test_rows_are_kept_apart_by_ten_minutes_and_renumbered_at_the_end(tmp_path: 
         writer.add(place * 250 * NS, place.astype(np.uint16), place, place)
     table = writer.finish(np.array([50, 40, 30, 20, 10, 0]))
     assert {slot: len(rows) for slot, rows in table.slots.items()} == {0: 3, 1: 2, 2: 1}
-    every = np.concatenate(list(table.between(0, 10_000 * NS)))
-    assert every["node"].tolist() == [50, 40, 30, 20, 10, 0]
-    found = np.concatenate(list(table.between(500 * NS, 1001 * NS)))
-    assert (found["core"].tolist(), found["thread"].tolist()) == ([2, 3, 4],) * 2
+    every = list(table.between(0, 10_000 * NS))
+    assert [node for rows in every for node in rows.node.tolist()] == [50, 40, 30, 20, 10, 0]
+    found = list(table.between(500 * NS, 1001 * NS))
+    assert [core for rows in found for core in rows.core.tolist()] == [2, 3, 4]
+    assert [thread for rows in found for thread in rows.thread.tolist()] == [2, 3, 4]
     assert len(table) == 6
     assert len(RowWriter(tmp_path).finish(np.empty(0, np.int64))) == 0
+
+
+def test_only_what_was_written_near_a_stretch_of_time_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = RowWriter(tmp_path)
+    for start in (0, 20, 10):  # in any order
+        time = (start + np.arange(10)) * NS
+        writer.add(time, np.zeros(10, np.uint16), np.arange(10), np.arange(10))
+    table = writer.finish(np.arange(10))
+    read: list[int] = []
+    real = np.fromfile
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        read.append(named["offset"] // (10 * 18))
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(np, "fromfile", watched)
+    found = list(table.between(12 * NS, 21 * NS))
+    assert read == [1, 2]
+    assert [rows.time.tolist() for rows in found] == [
+        [20 * NS],
+        [second * NS for second in range(12, 20)],
+    ]
+    assert table.counted(5 * NS, 30 * NS, NS).tolist() == [2] * 5 + [1] * 20
+    assert table.counted(0, 30 * NS, 10 * NS).tolist() == [10] * 3
+    assert read == [1, 2]
 
 
 def test_more_ten_minutes_than_files_may_be_open_are_all_written(tmp_path: Path) -> None:

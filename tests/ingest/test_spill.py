@@ -6,17 +6,16 @@ import numpy as np
 
 from exhume.ingest import spill
 from exhume.ingest.piece import (
-    ROW,
     Claim,
     ClockKind,
     Facts,
     Hints,
     Interval,
     Piece,
-    RowTable,
     Sampled,
     Trust,
 )
+from exhume.ingest.row_table import Rows, RowTable
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.series import Block
@@ -24,8 +23,9 @@ from exhume.model.stack import Frame, FrameKind, StackTree
 
 
 def piece() -> Piece:
-    rows = np.zeros(3, ROW)
-    rows["time"] = [1, 2, 700 * 10**9]
+    numbers = np.zeros(3, np.int32)
+    times = np.array([1, 2, 700 * 10**9])
+    rows = Rows(times, numbers, numbers, np.array([7, 8, 9], np.uint16))
     tree = StackTree(
         np.array([-1, 0], np.int32),
         np.array([0, 1], np.int32),
@@ -67,7 +67,9 @@ def test_a_piece_reads_back_as_it_was(tmp_path: Path) -> None:
     assert found.sampled.intervals == made.sampled.intervals
     assert found.sampled.sketch.tolist() == [3, 1 << 63]
     rows = found.sampled.rows
-    assert [part["time"].tolist() for part in rows.between(0, 1 << 60)] == [[1, 2], [700 * 10**9]]
+    parts = list(rows.between(0, 1 << 60))
+    assert [part.time.tolist() for part in parts] == [[1, 2], [700 * 10**9]]
+    assert [part.core.tolist() for part in parts] == [[7, 8], [9]]
     assert len(rows) == 3
     assert found.span_ns() == (1, 9)
 
@@ -77,3 +79,11 @@ def test_a_piece_that_only_tells_of_a_clock_reads_back(tmp_path: Path) -> None:
     (found,) = spill.load_all(tmp_path)
     assert found == Piece(Hints(), ClockKind.WALL, None)
     assert found.span_ns() is None
+
+
+def test_what_another_version_left_behind_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "0.piece").write_bytes(b"as it was then")
+    assert not spill.is_there(tmp_path)
+    assert list(spill.load_all(tmp_path)) == []
+    spill.save(tmp_path, 0, piece())
+    assert spill.is_there(tmp_path)

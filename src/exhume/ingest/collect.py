@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct, field
 
-from exhume.ingest.piece import NO_SKETCH, Interval, RowTable
+from exhume.ingest.piece import NO_SKETCH, Interval
+from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
 from exhume.model.arrays import I32, I64, U16, U64, Bool
 from exhume.model.core import NO_CORE

@@ -15,7 +15,8 @@ from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
 from exhume.ingest.csv_fields import Column, column_of
 from exhume.ingest.local_times import LocalTimes
-from exhume.ingest.piece import SLOT_NS, ClockKind, Facts, Hints, Piece
+from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
+from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.snapshots_time import NS, Instant, instant
 from exhume.ingest.streams import Inflated, Source
 from exhume.ingest.uptime_ties import UptimeTies

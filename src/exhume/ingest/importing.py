@@ -26,7 +26,7 @@ from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
 from exhume.ingest.report import ImportReport, InputReport
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
-from exhume.ingest.work import ReadTask, merge_segment, read_input
+from exhume.ingest.work import ReadTask, merge_segment, read_input, shared_out
 from exhume.perf import script_header
 from exhume.perf.datafile import PerfData
 
@@ -151,7 +151,8 @@ def _merge(work: _Import, tell: Callable[[int], None]) -> None:
     """Put into the recording what was read so far."""
     ready = work.placing.settled()
     failed: dict[str, Failed] = {}
-    for task, made in work.pool.run(merge_segment, work.placing.merges(ready), tell):
+    tasks = shared_out(work.placing.merges(ready), work.pool.forks)
+    for task, made in work.pool.run(merge_segment, tasks, tell):
         if isinstance(made, Failed):
             failed.update((part.source.id, made) for part in task.parts)
         else:

@@ -14,7 +14,7 @@ from exhume.derive.unit_lines import is_unit_line, unit_events
 from exhume.ingest.call_traces import TraceReader
 from exhume.ingest.log_hosts import is_same_machine
 from exhume.ingest.log_levels import level_of
-from exhume.ingest.piece import SLOT_NS
+from exhume.ingest.row_table import SLOT_NS
 from exhume.model.event import Event
 from exhume.model.series import MISSING, Block
 

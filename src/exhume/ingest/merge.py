@@ -15,7 +15,8 @@ from msgspec import Struct
 from exhume.derive.stacks import level_starts, sum_up
 from exhume.ingest.blocks import joined_blocks
 from exhume.ingest.intervals import clipped, stretches_of
-from exhume.ingest.piece import Interval, Piece, RowTable, Sampled
+from exhume.ingest.piece import Interval, Piece, Sampled
+from exhume.ingest.row_table import RowTable
 from exhume.ingest.same_events import without_repeats
 from exhume.ingest.snapshots_fill import filled, is_core_time
 from exhume.ingest.snapshots_zombies import with_zombies
@@ -26,6 +27,7 @@ from exhume.model.sample import Samples, Threads
 from exhume.model.segment import Origin, SegmentData
 from exhume.model.series import Block
 from exhume.model.stack import StackTree
+from exhume.perf.joins import Rows
 from exhume.perf.symbolize import FrameTable
 from exhume.perf.tree import TreeBuilder
 
@@ -60,21 +62,28 @@ class Merged(Struct, frozen=True):
     """How many samples end at each node of its tree."""
 
 
-def windows(placed: Sequence[Placed], start_ns: int, end_ns: int) -> list[tuple[int, int]]:
-    """[start, end) of wall time cut into what fits one segment each. None of several is empty."""
-    if sum(len(_rows(p)) for p in placed) <= MAX_ROWS:
+def windows(
+    placed: Sequence[Placed], start_ns: int, end_ns: int, shares: int = 1
+) -> list[tuple[int, int]]:
+    """[start, end) of wall time cut into what fits one segment each. None of several is empty.
+
+    `shares`: at least so many, alike in size, as far as whole seconds allow.
+    """
+    total = sum(len(_rows(p)) for p in placed)
+    if total <= MAX_ROWS and shares == 1:
         return [(start_ns, end_ns)]
     seconds = np.zeros(-(-(end_ns - start_ns) // _SECOND_NS), np.int64)
     for p in placed:
-        for rows in _rows(p).between(start_ns - p.offset_ns, end_ns - p.offset_ns):
-            at = (rows["time"] + (p.offset_ns - start_ns)) // _SECOND_NS
-            seconds += np.bincount(at, minlength=len(seconds))
-    edges, held = [start_ns], 0
+        seconds += _rows(p).counted(start_ns - p.offset_ns, end_ns - p.offset_ns, _SECOND_NS)
+    total = int(seconds.sum())
+    edges, held, before = [start_ns], 0, 0
     for second, count in enumerate(seconds.tolist()):
-        if held and held + count > MAX_ROWS:
+        is_shared = len(edges) < shares and before + count // 2 >= len(edges) * total // shares
+        if held and (held + count > MAX_ROWS or (is_shared and count)):
             edges.append(start_ns + second * _SECOND_NS)
             held = 0
         held += count
+        before += count
     return list(pairwise([*edges, end_ns]))
 
 
@@ -157,7 +166,9 @@ class _Samples:
         self._tree = TreeBuilder()
         self._ends: list[I64] = []
         self._modes: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = []
-        self._threads: dict[tuple[int, int, int, str, str], int] = {}
+        self._threads = Rows(5)
+        """pid, tid, the parent's pid, and numbers of the texts for name and cgroup."""
+        self._texts: dict[str, int] = {}
         self._keys: list[I64] = []
         """Core and time since the start, as one number that sorts like both."""
         self._nodes: list[I32] = []
@@ -167,10 +178,10 @@ class _Samples:
         nodes: list[I32] = []
         threads: list[I32] = []
         for rows in sampled.rows.between(start_ns - offset_ns, end_ns - offset_ns):
-            since = rows["time"].astype(np.int64) + (offset_ns - self._start_ns)
-            self._keys.append((rows["core"].astype(np.int64) << _CORE_SHIFT) | since)
-            nodes.append(rows["node"].astype(np.int32))
-            threads.append(rows["thread"].astype(np.int32))
+            since = rows.time + (offset_ns - self._start_ns)
+            self._keys.append((rows.core.astype(np.int64) << _CORE_SHIFT) | since)
+            nodes.append(rows.node)
+            threads.append(rows.thread)
         node = np.concatenate([np.empty(0, np.int32), *nodes])
         thread = np.concatenate([np.empty(0, np.int32), *threads])
         # `take`: looking up by 32-bit numbers in brackets is three times slower.
@@ -195,27 +206,29 @@ class _Samples:
         return found
 
     def _thread_rows(self, threads: Threads, used: I32) -> I32:
+        """Of each thread of a piece that is used, its row in the common table."""
+        rows = np.flatnonzero(np.bincount(used, minlength=len(threads)))
+        ids = (threads.pid[rows], threads.tid[rows], threads.parent_pid[rows])
+        texts = (self._numbers(column, rows) for column in (threads.comm, threads.cgroup))
         found = np.zeros(len(threads), np.int32)
-        for row in np.flatnonzero(np.bincount(used, minlength=len(threads))).tolist():
-            key = (
-                int(threads.pid[row]), int(threads.tid[row]), int(threads.parent_pid[row]),
-                threads.comm[row], threads.cgroup[row],
-            )  # fmt: skip
-            found[row] = self._threads.setdefault(key, len(self._threads))
+        found[rows] = self._threads.add(*(column.astype(np.int64) for column in ids), *texts)
         return found
+
+    def _numbers(self, texts: Sequence[str], rows: I64) -> I64:
+        known = self._texts
+        numbers = [known.setdefault(texts[row], len(known)) for row in rows.tolist()]
+        return np.array(numbers, np.int64)
 
     def finish(self) -> tuple[StackTree, Threads, Callable[[], Iterator[Samples]], I64]:
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         modes = np.concatenate([np.empty(0, np.uint8), *self._modes])
         tree, renumbered = self._tree.finish(self._frames.frames, ends, modes)
-        keys = list(self._threads)
-        threads = Threads(
-            pid=np.array([key[0] for key in keys], np.int32),
-            tid=np.array([key[1] for key in keys], np.int32),
-            parent_pid=np.array([key[2] for key in keys], np.int32),
-            comm=tuple(key[3] for key in keys),
-            cgroup=tuple(key[4] for key in keys),
+        pid, tid, parent_pid = (self._threads.column(n).astype(np.int32) for n in range(3))
+        texts = list(self._texts)
+        comm, cgroup = (
+            tuple(texts[number] for number in self._threads.column(n).tolist()) for n in (3, 4)
         )
+        threads = Threads(pid, tid, parent_pid, comm, cgroup)
         key = np.concatenate([np.empty(0, np.int64), *self._keys])
         node = np.concatenate([np.empty(0, np.int32), *self._nodes])
         thread = np.concatenate([np.empty(0, np.int32), *self._rows])

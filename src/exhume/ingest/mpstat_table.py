@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from exhume.ingest.mpstat_jiffies import jiffies, spread
-from exhume.ingest.piece import SLOT_NS
+from exhume.ingest.row_table import SLOT_NS
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.series import MISSING, Block
 

@@ -14,7 +14,7 @@ from exhume.ingest.collect import Collector, Seen
 from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
-from exhume.ingest.piece import RowTable
+from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.streams import Source
 from exhume.model.arrays import Bool

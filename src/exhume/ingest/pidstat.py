@@ -19,7 +19,8 @@ from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
 from exhume.ingest.mpstat_clock import DayClock, day_clock
 from exhume.ingest.mpstat_header import HEADER, LocalClaim, epoch_s, local_claim
-from exhume.ingest.piece import SLOT_NS, ClockKind, Facts, Hints, Piece
+from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
+from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.streams import Inflated, Source
 from exhume.model.reading import Reading
 

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from enum import Enum, IntEnum
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
-from numpy.typing import NDArray
 
 from exhume.derive.sets import distinct
-from exhume.model.arrays import I64, U64
+from exhume.ingest.row_table import SLOT_NS, RowTable
+from exhume.model.arrays import U64
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.series import Block
 from exhume.model.stack import StackTree
 
-ROW = np.dtype([("time", "<i8"), ("node", "<i4"), ("thread", "<i4"), ("core", "<u2")])
-"""A sample: its time in nanoseconds of the piece's clock, and where it stands in the tables."""
-Rows = NDArray[np.void]
-SLOT_NS = 600 * 1_000_000_000
-"""Rows are kept apart by ten minutes of their own clock: then few are read for ten of wall time."""
-BLOCK_ROWS = 1 << 19
 NO_SKETCH: U64 = np.empty(0, np.uint64)
 
 
@@ -81,54 +73,6 @@ class Interval(Struct, frozen=True):
     end_ns: int
     event: str
     rate_hz: float
-
-
-class RowFile(Struct, frozen=True):
-    """Rows that stay on disk. Not mapped: what was read once would count as ours from then on."""
-
-    path: Path
-    count: int
-    renumbered: I64 | None = None
-    """Where its nodes have other numbers than the tree's: of each of those, the tree's."""
-
-    def __len__(self) -> int:
-        return self.count
-
-
-class RowTable(Struct, frozen=True):
-    """Samples in any order, more than fit into memory."""
-
-    slots: Mapping[int, Rows | RowFile]
-    """By number of the ten minutes they lie in."""
-
-    @staticmethod
-    def of(rows: Rows) -> RowTable:
-        slot = rows["time"] // SLOT_NS
-        return RowTable({number: rows[slot == number] for number in distinct(slot).tolist()})
-
-    def __len__(self) -> int:
-        return sum(map(len, self.slots.values()))
-
-    def between(self, start_ns: int, end_ns: int) -> Iterator[Rows]:
-        """Those in [start, end), some at a time."""
-        for slot, rows in self.slots.items():
-            if (slot + 1) * SLOT_NS <= start_ns or end_ns <= slot * SLOT_NS:
-                continue
-            for part in blocks_of(rows):
-                time = np.ascontiguousarray(part["time"])
-                inside = (time >= start_ns) & (time < end_ns)
-                yield part if inside.all() else part[inside]
-
-
-def blocks_of(rows: Rows | RowFile) -> Iterator[Rows]:
-    for begin in range(0, len(rows), BLOCK_ROWS):
-        if isinstance(rows, RowFile):
-            part = np.fromfile(rows.path, ROW, BLOCK_ROWS, offset=begin * ROW.itemsize)
-            if rows.renumbered is not None:
-                part["node"] = rows.renumbered.take(part["node"])
-            yield part
-        else:
-            yield rows[begin : begin + BLOCK_ROWS]
 
 
 class Sampled(Struct, frozen=True):

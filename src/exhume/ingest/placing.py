@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -183,6 +184,7 @@ class Placing:
 
     def merges(self, ready: Sequence[PlacedInput]) -> list[MergeTask]:
         parts: dict[tuple[str, int], list[Part]] = {}
+        rows: Counter[tuple[str, int]] = Counter()
         hints: dict[str, Hints] = {}
         for one in ready:
             known = hints.get(one.node, Hints(node=one.node))
@@ -204,11 +206,13 @@ class Placing:
                 for start in buckets(piece.slots, claim.offset_ns):
                     if start <= last and first < start + SEGMENT_NS:
                         parts.setdefault((one.node, start), []).append(part)
+                        shared = min(last, start + SEGMENT_NS) - max(first, start)
+                        rows[one.node, start] += piece.rows * shared // max(1, last - first)
                 self._note_window(one.node, piece.span_ns, claim.offset_ns)
                 self._fields.setdefault(one.node, set()).update(piece.fields)
             hints[one.node] = known
         return [
-            MergeTask(self.root(node), start, hints[node], tuple(some))
+            MergeTask(self.root(node), start, hints[node], tuple(some), rows[node, start])
             for (node, start), some in sorted(parts.items())
         ]
 

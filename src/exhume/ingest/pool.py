@@ -38,7 +38,8 @@ class Pool:
 
     def __init__(self, jobs: int, tasks: int) -> None:
         self._jobs = max(1, min(jobs, tasks))
-        self._forks = max(1, min(jobs, MOST_AT_ONCE))
+        self.forks = max(1, min(jobs, MOST_AT_ONCE)) if self._jobs == 1 else 1
+        """Processes that one task may be shared out to."""
         self._executor: ProcessPoolExecutor | None = None
         self._careful = False
         self._read_bytes = 0
@@ -71,8 +72,8 @@ class Pool:
                 self._read_bytes += count
                 tell(self._read_bytes)
 
-            for begin in range(0, len(tasks), self._forks):
-                some = tasks[begin : begin + self._forks]
+            for begin in range(0, len(tasks), self.forks):
+                some = tasks[begin : begin + self.forks]
                 with work.noting(note):
                     found = _all_tried(function, some)
                 yield from found

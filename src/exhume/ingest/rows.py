@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from exhume.derive.sets import distinct
-from exhume.ingest.piece import ROW, SLOT_NS, RowFile, RowTable
+from exhume.ingest.row_table import SLOT_NS, Block, RowFile, Rows, RowTable
 from exhume.model.arrays import I32, I64, U16, U32, U64
 from exhume.model.core import NO_CORE
 
@@ -32,31 +32,35 @@ class RowWriter:
         self._folder = folder
         self._prefix = prefix
         self._open: OrderedDict[int, BinaryIO] = OrderedDict()
-        self._slots: set[int] = set()
+        self._blocks: dict[int, list[Block]] = {}
         self.count = 0
 
     def add(self, time: I64, core: U16, thread: I64 | I32, node: I64) -> None:
-        rows = np.empty(len(time), ROW)
-        rows["time"], rows["core"], rows["thread"], rows["node"] = time, core, thread, node
-        if not len(rows):
+        if not len(time):
             return
+        rows = Rows(time, node.astype(np.int32), thread.astype(np.int32), core)
         first, last = int(time.min()) // SLOT_NS, int(time.max()) // SLOT_NS
         if first == last:
-            self._file(first).write(rows.data)
+            self._write(first, rows)
         else:
             slot = time // SLOT_NS
             for number in distinct(slot).tolist():
-                self._file(number).write(rows[slot == number].data)
+                self._write(number, rows.chosen(slot == number))
         self.count += len(rows)
+
+    def _write(self, slot: int, rows: Rows) -> None:
+        file = self._file(slot)
+        for column in rows.columns():
+            file.write(np.ascontiguousarray(column).data)
+        self._blocks.setdefault(slot, []).append(Block.of(rows))
 
     def _file(self, slot: int) -> BinaryIO:
         file = self._open.pop(slot, None)
         if file is None:
             if len(self._open) >= _MAX_OPEN:
                 self._open.popitem(last=False)[1].close()
-            mode = "ab" if slot in self._slots else "wb"  # one of an earlier attempt goes
+            mode = "ab" if slot in self._blocks else "wb"  # one of an earlier attempt goes
             file = cast(BinaryIO, open(self._path(slot), mode))  # noqa: SIM115 - closed by finish or close
-            self._slots.add(slot)
         self._open[slot] = file
         return file
 
@@ -66,11 +70,11 @@ class RowWriter:
     def finish(self, renumbered: I64) -> RowTable:
         """The rows; they get their nodes' final numbers when they are read."""
         self.close()
-        paths = {slot: self._path(slot) for slot in sorted(self._slots)}
+        numbers = renumbered.astype(np.int32)
         return RowTable(
             {
-                slot: RowFile(path, path.stat().st_size // ROW.itemsize, renumbered)
-                for slot, path in paths.items()
+                slot: RowFile(self._path(slot), tuple(self._blocks[slot]), numbers)
+                for slot in sorted(self._blocks)
             }
         )
 

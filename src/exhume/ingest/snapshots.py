@@ -22,7 +22,8 @@ from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.context import Context
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.mpstat_header import HEADER
-from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece, Trust
+from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece, Trust
+from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.snapshots_edge import edge_of
 from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
 from exhume.ingest.snapshots_parse import Looks, Moment, counted, uptime_ns

@@ -12,28 +12,27 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from exhume.ingest.piece import (
-    ROW,
     Claim,
     ClockKind,
     Facts,
     Hints,
     Interval,
     Piece,
-    RowFile,
-    Rows,
-    RowTable,
     Sampled,
     Trust,
 )
+from exhume.ingest.row_table import Block as RowBlock
+from exhume.ingest.row_table import RowFile, Rows, RowTable
 from exhume.ingest.rows import ROWS_SUFFIX
-from exhume.model.arrays import I64
+from exhume.model.arrays import I32
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.series import Block
 from exhume.model.stack import Frame, FrameKind, StackTree
 from exhume.store.columns import Array, Columns, pack, unpack
 
-_SUFFIX = ".piece"
+_SUFFIX = ".2.piece"
+"""The number is of the format: what another version left behind is read anew."""
 
 
 def save(folder: Path, number: int, piece: Piece) -> None:
@@ -91,9 +90,15 @@ def in_folder(piece: Piece, folder: Path) -> Piece | None:
     return replace(piece, sampled=replace(piece.sampled, rows=RowTable(slots)))
 
 
+def is_there(folder: Path) -> bool:
+    """Whether all pieces of an input are in it."""
+    return path_of(folder, 0).exists()
+
+
 def load_all(folder: Path) -> Iterator[Piece]:
-    for path in sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: int(path.stem)):
-        yield load(path)
+    numbers = (int(path.name.removesuffix(_SUFFIX)) for path in folder.glob(f"*{_SUFFIX}"))
+    for number in sorted(numbers):
+        yield load(path_of(folder, number))
 
 
 def load(path: Path) -> Piece:
@@ -157,23 +162,25 @@ def _sampled(folder: Path, columns: Columns) -> Sampled:
 _KINDS: Sequence[FrameKind] = tuple(FrameKind)
 
 
-def _save_rows(folder: Path, number: int, table: RowTable) -> dict[str, str]:
+def _save_rows(folder: Path, number: int, table: RowTable) -> dict[str, tuple[str, Any]]:
     """Where they lie, by slot; those that are in a file of this folder already stay there."""
-    names: dict[str, str] = {}
+    saved: dict[str, tuple[str, Any]] = {}
     for slot, rows in table.slots.items():
         if isinstance(rows, RowFile):
-            names[str(slot)] = rows.path.name
+            saved[str(slot)] = rows.path.name, to_builtins(rows.blocks)
             continue
-        name = names[str(slot)] = f"{number}-{slot}{ROWS_SUFFIX}"
-        (folder / name).write_bytes(rows.tobytes())
-    return names
+        name = f"{number}-{slot}{ROWS_SUFFIX}"
+        (folder / name).write_bytes(b"".join(column.tobytes() for column in rows.columns()))
+        saved[str(slot)] = name, to_builtins([RowBlock.of(rows)])
+    return saved
 
 
-def _load_rows(folder: Path, names: dict[str, str], renumbered: I64 | None) -> RowTable:
-    files = {int(slot): folder / name for slot, name in names.items()}
+def _load_rows(folder: Path, saved: dict[str, Any], renumbered: I32 | None) -> RowTable:
     return RowTable(
         {
-            slot: RowFile(path, path.stat().st_size // ROW.itemsize, renumbered)
-            for slot, path in files.items()
+            int(slot): RowFile(
+                folder / name, tuple(RowBlock(*block) for block in blocks), renumbered
+            )
+            for slot, (name, blocks) in saved.items()
         }
     )

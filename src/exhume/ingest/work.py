@@ -6,11 +6,12 @@ import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.errors import ExhumeError
 from exhume.ingest import spill
@@ -18,11 +19,12 @@ from exhume.ingest.clocks import ClockHints
 from exhume.ingest.context import Context
 from exhume.ingest.inputs import Input
 from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
-from exhume.ingest.piece import SLOT_NS, Claim, ClockKind, Facts, Hints, Piece
+from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece
 from exhume.ingest.recognise import BY_NAME
+from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.streams import Progress, Source
 from exhume.ingest.symbols import Places
-from exhume.ingest.together import MOST_AT_ONCE
+from exhume.ingest.together import MOST_AT_ONCE, together
 from exhume.ingest.tuning import tune
 from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
 from exhume.processes import die_with
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
     from multiprocessing.synchronize import Event as Flag
 
+SHARE_ROWS = 1 << 18
+"""What one process writes has at least as many samples: for less it does not pay to start one."""
 _DRAFT = ".draft"
 _KEPT = MOST_AT_ONCE
 """So many pieces of an input are kept in memory until they are merged; of more none."""
@@ -92,6 +96,10 @@ class MergeTask(Struct, frozen=True):
     start_ns: int
     hints: Hints
     parts: tuple[Part, ...]
+    rows: int = 0
+    """About how many samples it has."""
+    jobs: int = 1
+    """Processes that may write it at once, a segment each."""
 
 
 class _Shared:
@@ -136,7 +144,8 @@ def note_progress(count: int) -> None:
 def read_input(task: ReadTask) -> list[PieceSummary]:
     """Raises ExhumeError or OSError where the input can't be read at all."""
     _Shared.last.clear()
-    if not task.folder.exists():
+    if not spill.is_there(task.folder):
+        shutil.rmtree(task.folder, ignore_errors=True)
         _loaded.cache_clear()  # of an earlier import by this process, to the same place
         draft = task.folder.with_name(task.folder.name + _DRAFT)
         shutil.rmtree(draft, ignore_errors=True)
@@ -176,6 +185,15 @@ def _summary(number: int, piece: Piece) -> PieceSummary:
     )  # fmt: skip
 
 
+def shared_out(tasks: Sequence[MergeTask], jobs: int) -> list[MergeTask]:
+    """So many processes among all: who has most gets several."""
+    rows = max(1, sum(task.rows for task in tasks))
+    return [
+        replace(task, jobs=max(1, min(round(jobs * task.rows / rows), task.rows // SHARE_ROWS)))
+        for task in tasks
+    ]
+
+
 def merge_segment(task: MergeTask) -> int:
     """Put pieces into the ten minutes from `start_ns` on; how many segments that made."""
     before = written(task.root, task.hints.node, task.start_ns, task.start_ns + SEGMENT_NS)
@@ -197,12 +215,18 @@ def merge_segment(task: MergeTask) -> int:
     inputs = ", ".join([*([before.inputs] if before else []), listed(names)])
     if before:
         placed += [Placed(as_piece(s), 0, was_written=True) for s in before.segments]
-    paths: list[Path] = []
-    parts = windows(placed, task.start_ns, task.start_ns + SEGMENT_NS)
-    for number, (begin, end) in enumerate(parts, 1):
+    parts = windows(placed, task.start_ns, task.start_ns + SEGMENT_NS, task.jobs)
+
+    def write(number: int, begin: int, end: int) -> Path | None:
         found = merge(placed, begin, end, origin(task.hints, inputs, number, len(parts)))
-        if found is not None:
-            paths.append(write_segment(task.root, found.data, found.pieces, found.counts))
+        if found is None:
+            return None
+        return write_segment(task.root, found.data, found.pieces, found.counts)
+
+    works = [partial(write, number, *part) for number, part in enumerate(parts, 1)]
+    paths: list[Path] = []
+    for at in range(0, len(works), task.jobs):
+        paths += [path for path in together(works[at : at + task.jobs]) if path is not None]
     if before:
         remove(before.segments, besides=paths)
     return len(paths)

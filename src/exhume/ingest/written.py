@@ -13,11 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct
 
 from exhume import __version__
-from exhume.ingest.piece import ROW, ClockKind, Hints, Interval, Piece, RowTable, Sampled
+from exhume.ingest.piece import ClockKind, Hints, Interval, Piece, Sampled
+from exhume.ingest.row_table import Rows, RowTable
 from exhume.model.segment import Origin
 from exhume.store import layout
 from exhume.store.files import DamagedFileError, remove_directory
@@ -118,9 +118,7 @@ def remove(segments: Sequence[Segment], besides: Sequence[Path] = ()) -> None:
 
 def as_piece(segment: Segment) -> Piece:
     samples = as_samples(segment.samples())
-    rows = np.empty(len(samples), ROW)
-    rows["time"], rows["core"] = samples.time_ns, samples.core
-    rows["thread"], rows["node"] = samples.thread, samples.stack
+    rows = Rows(samples.time_ns, samples.stack, samples.thread, samples.core)
     starts = [stretch.start_ns for stretch in segment.stretches]
     ends = pairwise([*starts, segment.end_ns])
     intervals = tuple(
