@@ -72,24 +72,30 @@ int main(void) {
         int64_t where[4] = {0, 1ull << 46, 0, -1}, ends_at[4] = {1ll << 45, 1ll << 47, 9, 7};
         int64_t spaces[4] = {0, 0, 1, 1}, code[4] = {0, -1, 1, 1};
         xh_maps maps = {spaces, where, ends_at, where, code, 4};
-        xh_rows *places = xh_rows_new(2);
-        uint32_t *frame = NULL;
+        xh_places *places = xh_places_new();
         int8_t mode[7] = {-1, -1, 0, 1, 2, 3, -1};
         if (!xh_tree_children(names, top, &one, 1, top + 1)) return 7;
         xh_chains all = {chains, count};
         xh_seen seen = {process, space, stack, found};
         for (int round = 0; round < 2; round++) {
-            uint32_t named = xh_rows_count(places);
-            frame = ROOM(4 * named);
-            for (uint32_t i = 0; i < named; i++) frame[i] = i % 7;
-            xh_names known = {places, frame, named, -2, mode, 1, 2};
+            uint32_t met = xh_places_count(places);
+            xh_names known = {places, -2, mode, 1, 2};
             if (!xh_tree_name(names, &known, &maps, &all, top, &seen, ends)) return 10;
-            if (round && xh_rows_count(places) != named) return 5;
+            if (round && xh_places_count(places) != met) return 5;
             for (uint64_t i = 0; i < found; i++)
                 if (ends[i] >= xh_tree_count(names) || (round && process[i] && !ends[i])) return 11;
-            free(frame);
+            met = xh_places_count(places);
+            int64_t *codes = ROOM(8 * met), *offsets = ROOM(8 * met);
+            uint32_t *frame = ROOM(4 * met);
+            xh_places_cells(places, 0, codes, offsets);
+            for (uint32_t i = 0; i < met; i++) {
+                if (codes[i] < -2 || codes[i] > 1 || codes[i] == -1) return 6;
+                frame[i] = (uint32_t)offsets[i] % 7;
+            }
+            xh_places_name(places, 0, frame);
+            free(codes), free(offsets), free(frame);
         }
-        xh_rows_free(places);
+        xh_places_free(places);
         for (uint64_t i = 0; i < found; i++) free((void *)chains[i]);
         free(chains), free(count), free(space), free(stack), free(process), free(ends);
         void **columns = (void **)&c;

@@ -13,7 +13,7 @@ from msgspec import Struct
 from exhume.model.arrays import I64
 from exhume.model.stack import Mode
 from exhume.perf.chains import Chains, chains_of
-from exhume.perf.joins import Rows
+from exhume.perf.places import Places
 from exhume.perf.tree import CodeMaps, CodeNames, TreeBuilder
 from tests.perf.records_encoder import KERNEL, USER
 from tests.perf.test_tree import FRAMES, Path, add, paths_of
@@ -143,7 +143,7 @@ class Asked:
     def __init__(self) -> None:
         self.tree = TreeBuilder()
         self.top = add(self.tree, [(frame,) for frame in TOPS])
-        self.places = Rows(2)
+        self.places = Places()
         self.frames: dict[Place, int] = {}
 
     def nodes(self, case: Case) -> I64:
@@ -151,8 +151,7 @@ class Asked:
             np.array([getattr(row, name) for row in case.rows], np.int64)
             for name in ("process", "space", "stack")
         ]
-        known = np.array(list(self.frames.values()), np.uint32)
-        names = CodeNames(self.places, known, MODES, KERNEL_CODE, UNKNOWN, UNKNOWN_KERNEL)
+        names = CodeNames(self.places, MODES, KERNEL_CODE, UNKNOWN, UNKNOWN_KERNEL)
         return self.tree.name(
             in_two_parts(case.stacks), code_maps(case.maps), names, self.top,
             (rows[0], rows[1], rows[2]),
@@ -160,13 +159,13 @@ class Asked:
 
     def name_places(self) -> list[Place]:
         """Those that were met since the last time: by chance, a few of them nameless."""
-        begin = len(self.frames)
-        offsets = self.places.column(1, begin).view(np.uint64).tolist()
-        fresh = list(zip(self.places.column(0, begin).tolist(), offsets, strict=True))
-        for code, offset in fresh:
-            frame = 3 + (hash((code, offset)) % 9)
-            nameless = UNKNOWN_KERNEL if code == KERNEL_CODE else UNKNOWN
-            self.frames[code, offset] = nameless if frame < 6 else frame
+        code, offset = self.places.nameless()
+        fresh = list(zip(code.tolist(), offset.tolist(), strict=True))
+        for place in fresh:
+            frame = 3 + (hash(place) % 9)
+            nameless = UNKNOWN_KERNEL if place[0] == KERNEL_CODE else UNKNOWN
+            self.frames[place] = nameless if frame < 6 else frame
+        self.places.name(np.array([self.frames[place] for place in fresh], np.uint32))
         return fresh
 
 
@@ -208,11 +207,11 @@ def test_no_stacks_no_words_and_only_markers_are_no_trouble() -> None:
 def test_the_kernel_is_the_same_in_every_process_a_program_wherever_it_is_mapped() -> None:
     asked = Asked()
     maps = [Mapped(0, 0x1000, 0x2000, 0, 7), Mapped(1, 0x5000, 0x6000, 0, 7)]
-    stacks = [[KERNEL, 1 << 63], [USER, 0x1234], [USER, 0x5234]]
+    stacks = [[KERNEL, 1 << 63], [USER, 0x1235], [USER, 0x5235]]
     rows = [Seen(0, 0, 0), Seen(0, 1, 0), Seen(0, 0, 1), Seen(0, 1, 2), Seen(0, 0, 2)]
     asked.nodes(Case(stacks, maps, rows))
-    assert asked.name_places() == [(KERNEL_CODE, 1 << 63), (7, 0x234)]
-    asked.frames[7, 0x234] = 9
+    assert asked.name_places() == [(KERNEL_CODE, 1 << 63), (7, 0x235)]
+    assert asked.frames[7, 0x235] != UNKNOWN
     ends = asked.nodes(Case(stacks, maps, rows)).tolist()
     assert (ends[0], ends[2]) == (ends[1], ends[3])
     assert ends[4] not in ends[:4]  # the other process has nothing mapped there
@@ -255,19 +254,24 @@ def test_a_stack_beyond_the_words_is_refused(start: list[int], count: list[int])
         chains_of([np.array([1], np.uint64), np.array([2, 3], np.uint64)], *columns)
 
 
-def test_a_process_stack_node_place_or_frame_that_there_is_not_is_refused() -> None:
+def test_a_process_stack_node_or_frame_that_there_is_not_is_refused() -> None:
     asked = Asked()
     one = np.zeros(1, np.int64)
-    names = CodeNames(Rows(2), np.empty(0, np.uint32), MODES, KERNEL_CODE, 1, 2)
+    names = CodeNames(Places(), MODES, KERNEL_CODE, 1, 2)
     chains, maps = in_two_parts([[KERNEL]]), code_maps([])
     for top, process, stack in (
         (one, one + 1, one), (one, one, one + 1), (one, one, one - 1), (one + 99, one, one),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="process, stack or node that there is not"):
             asked.tree.name(chains, maps, names, top, (process, one, stack))
-    for wrong in (
-        CodeNames(Rows(2), np.zeros(1, np.uint32), MODES, KERNEL_CODE, 1, 2),
-        CodeNames(Rows(2), np.empty(0, np.uint32), MODES[:2], KERNEL_CODE, 1, 2),
-    ):
-        with pytest.raises(ValueError, match="place or frame that there is not"):
-            asked.tree.name(chains, maps, wrong, one, (one, one, one))
+    few = CodeNames(Places(), MODES[:2], KERNEL_CODE, 1, 2)
+    with pytest.raises(ValueError, match="not all frames are told of"):
+        asked.tree.name(chains, maps, few, one, (one, one, one))
+
+
+def test_as_many_frames_as_places_without_one_are_taken() -> None:
+    asked = Asked()
+    asked.nodes(one_row([[KERNEL, 1 << 63]], 0))
+    for count in (0, 2):
+        with pytest.raises(ValueError, match="not as many frames"):
+            asked.places.name(np.zeros(count, np.uint32))

@@ -47,6 +47,14 @@ uint32_t xh_distinct(const int64_t *const *columns, uint32_t n_columns, uint32_t
     return count;
 }
 
+/* Distinct rows that are kept from call to call, numbered as they come. */
+typedef struct {
+    int64_t *cells; /* row by row */
+    uint32_t width, count, room;
+    uint32_t *slots; /* row number + 1 */
+    uint64_t mask;
+} xh_rows;
+
 void xh_rows_free(xh_rows *r) {
     if (!r) return;
     free(r->cells), free(r->slots), free(r);
@@ -102,7 +110,8 @@ static int rows_grow(xh_rows *r) {
     return 0;
 }
 
-uint32_t xh_row_number(xh_rows *r, const int64_t *cells) {
+/* The number of a row, a new one if need be; FAILED when out of memory. */
+static uint32_t row_number(xh_rows *r, const int64_t *cells) {
     uint64_t hash = cells_hash(cells, r->width), at = hash & r->mask;
     for (; r->slots[at]; at = (at + 1) & r->mask) {
         const int64_t *other = r->cells + (uint64_t)(r->slots[at] - 1) * r->width;
@@ -124,7 +133,7 @@ int xh_rows_add(xh_rows *r, const int64_t *const *columns, uint64_t n, int64_t *
     int64_t cells[MOST_COLUMNS];
     for (uint64_t i = 0; i < n; i++) {
         for (uint32_t c = 0; c < r->width; c++) cells[c] = columns[c][i];
-        uint32_t number = xh_row_number(r, cells);
+        uint32_t number = row_number(r, cells);
         if (number == FAILED) return 0;
         numbers[i] = number;
     }

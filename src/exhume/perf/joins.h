@@ -1,4 +1,4 @@
-/* What joins.c and stacks.c have in common: how they hash, and two tables. */
+/* What joins.c and stacks.c have in common: how they hash, and rows by key. */
 #ifndef XH_JOINS_H
 #define XH_JOINS_H
 
@@ -20,17 +20,6 @@ static inline uint64_t mask_for(uint64_t rows) {
     while (mask < 2 * rows) mask = mask * 2 + 1;
     return mask;
 }
-
-/* Distinct rows that are kept from call to call, numbered as they come. */
-typedef struct {
-    int64_t *cells; /* row by row */
-    uint32_t width, count, room;
-    uint32_t *slots; /* row number + 1 */
-    uint64_t mask;
-} xh_rows;
-
-/* The number of a row, a new one if need be; FAILED when out of memory. */
-uint32_t xh_row_number(xh_rows *r, const int64_t *cells);
 
 typedef struct {
     int64_t position;

@@ -24,6 +24,11 @@ def library() -> ctypes.CDLL:
         "xh_rows_add": (C_INT, [POINTER, POINTER, C_U64, POINTER]),
         "xh_rows_column": (None, [POINTER, C_U32, C_U32, POINTER]),
         "xh_last_before": (C_INT, [POINTER, POINTER, C_U32, POINTER, POINTER, C_U64, POINTER]),
+        "xh_places_new": (POINTER, []),
+        "xh_places_free": (None, [POINTER]),
+        "xh_places_count": (C_U32, [POINTER]),
+        "xh_places_cells": (None, [POINTER, C_U32, POINTER, POINTER]),
+        "xh_places_name": (None, [POINTER, C_U32, POINTER]),
         "xh_tree_new": (POINTER, []),
         "xh_tree_free": (None, [POINTER]),
         "xh_tree_count": (C_U32, [POINTER]),
@@ -56,16 +61,16 @@ class Rows:
     def __init__(self, width: int) -> None:
         self._library = library()
         self._width = width
-        self.handle = self._library.xh_rows_new(width)
-        if not self.handle:
+        self._handle = self._library.xh_rows_new(width)
+        if not self._handle:
             raise MemoryError("no memory for a table of rows")
 
     def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            self._library.xh_rows_free(self.handle)
+        if getattr(self, "_handle", None):
+            self._library.xh_rows_free(self._handle)
 
     def __len__(self) -> int:
-        return int(self._library.xh_rows_count(self.handle))
+        return int(self._library.xh_rows_count(self._handle))
 
     def add(self, *columns: I64) -> I64:
         """The number of each row."""
@@ -74,7 +79,7 @@ class Rows:
         held = contiguous(columns)
         numbers = np.empty(len(held[0]), np.int64)
         if not self._library.xh_rows_add(
-            self.handle, pointers(held), len(numbers), numbers.ctypes.data
+            self._handle, pointers(held), len(numbers), numbers.ctypes.data
         ):
             raise MemoryError("no memory for more rows")
         return numbers
@@ -84,5 +89,5 @@ class Rows:
         if not 0 <= index < self._width:
             raise IndexError(index)
         found = np.empty(max(0, len(self) - begin), np.int64)
-        self._library.xh_rows_column(self.handle, index, begin, found.ctypes.data)
+        self._library.xh_rows_column(self._handle, index, begin, found.ctypes.data)
         return found

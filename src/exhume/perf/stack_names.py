@@ -14,13 +14,13 @@ from msgspec import Struct
 
 from exhume.derive.kernel_frames import kernel_mode
 from exhume.derive.sets import distinct
-from exhume.model.arrays import I8, I64, U32
+from exhume.model.arrays import I8, I64
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.asof import UNKNOWN
 from exhume.perf.chains import Chains
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
-from exhume.perf.joins import Rows
+from exhume.perf.places import Places
 from exhume.perf.symbolize import Symbolizer
 from exhume.perf.tree import CodeMaps, CodeNames, TreeBuilder
 
@@ -45,9 +45,7 @@ class StackNamer:
         self._tree = TreeBuilder()
         self._said: I8 = np.empty(0, np.int8)
         """The mode that each frame so far speaks for; -1 where it does not."""
-        self._places = Rows(2)
-        """(code, offset in it) met so far, and the frames of those that are named."""
-        self._frames: U32 = np.empty(0, np.uint32)
+        self._places = Places()
         self._codes: dict[tuple[str, str], int] = {}
 
     def add(
@@ -128,7 +126,7 @@ class StackNamer:
             [self._said, self._modes(symbols.frames.frames[len(self._said) :])]
         )
         return CodeNames(
-            self._places, self._frames, self._said, _KERNEL - symbols.kernel_generation,
+            self._places, self._said, _KERNEL - symbols.kernel_generation,
             symbols.unknown, symbols.unknown_kernel,
         )  # fmt: skip
 
@@ -142,8 +140,7 @@ class StackNamer:
 
     def _name_places(self) -> None:
         """Those that were met since the last time."""
-        codes = self._places.column(0, len(self._frames))
-        offsets = self._places.column(1, len(self._frames)).view(np.uint64)
+        codes, offsets = self._places.nameless()
         by_number = list(self._codes)
         fresh = np.empty(len(codes), np.uint32)
         for one in distinct(codes).tolist():
@@ -153,4 +150,4 @@ class StackNamer:
             else:
                 key, path = by_number[one]
                 fresh[rows] = self._symbols.user(key, path, offsets[rows])
-        self._frames = np.concatenate([self._frames, fresh])
+        self._places.name(fresh)

@@ -11,7 +11,7 @@
 #define CONTEXT_GUEST_USER ((uint64_t)-2560)
 #define FIRST_MARKER ((uint64_t)-4095)
 
-enum { NO_KIND = 0, USER_CODE = 1, KERNEL_CODE = 2, KIND = 3, RETURN_ADDRESS = 4 };
+enum { NO_KIND = 0, USER_CODE = 1, KERNEL_CODE = 2 };
 enum { USER = 0, SYSTEM = 1 }; /* modes */
 
 /* The tree of names: a node is identified by its parent and its frame. */
@@ -117,25 +117,92 @@ int xh_tree_children(xh_tree *t, const uint32_t *parent, const uint32_t *frame, 
     return 1;
 }
 
-/* What each word of a stack is (leaf first): NO_KIND for a marker, else one, with a bit for return addresses.
- *
- * The first address after a marker is where the code was. The others are return addresses: they may
- * lie behind the end of the function that called, so they are looked up one byte earlier.
- */
-static void word_kinds(const uint64_t *words, uint64_t n, uint8_t *kinds) {
-    uint8_t kind = NO_KIND, is_return = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t word = words[i];
-        if (word >= FIRST_MARKER) {
-            kind = word == CONTEXT_USER || word == CONTEXT_GUEST_USER ? USER_CODE : KERNEL_CODE;
-            is_return = kinds[i] = 0;
-            continue;
-        }
-        /* No marker yet (some imported chains): the upper half of addresses is the kernel's. */
-        uint8_t own = kind ? kind : word >> 63 ? KERNEL_CODE : USER_CODE;
-        kinds[i] = own | is_return;
-        is_return = RETURN_ADDRESS;
+/* A place of code, where its hash says. */
+typedef struct {
+    int64_t code, offset;
+    uint32_t number; /* + 1; 0: there is none */
+    uint32_t frame;
+} place_slot;
+
+/* Places that were met, numbered as they came, and the frames of those that are named: all that a look-up
+ * needs lies together. */
+typedef struct {
+    int64_t *cells; /* code and offset of each */
+    uint32_t count, room;
+    place_slot *slots;
+    uint64_t mask;
+} xh_places;
+
+#define NOT_NAMED (UINT32_MAX - 1) /* instead of a frame; FAILED is out of memory */
+
+void xh_places_free(xh_places *p) {
+    if (!p) return;
+    free(p->cells), free(p->slots), free(p);
+}
+
+xh_places *xh_places_new(void) {
+    xh_places *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->room = 1u << 10;
+    p->mask = mask_for(p->room);
+    p->cells = malloc(2ull * p->room * sizeof *p->cells);
+    p->slots = calloc(p->mask + 1, sizeof *p->slots);
+    if (!p->cells || !p->slots) {
+        xh_places_free(p);
+        return NULL;
     }
+    return p;
+}
+
+uint32_t xh_places_count(const xh_places *p) { return p->count; }
+
+/* Code and offset of the places from `begin` on. */
+void xh_places_cells(const xh_places *p, uint32_t begin, int64_t *code, int64_t *offset) {
+    for (uint32_t i = begin; i < p->count; i++) *code++ = p->cells[2ull * i], *offset++ = p->cells[2ull * i + 1];
+}
+
+static place_slot *place_at(const xh_places *p, int64_t code, int64_t offset) {
+    uint64_t h = stir((uint64_t)code, (uint64_t)offset, 0xff51afd7ed558ccdu), at = (h ^ (h >> 32)) & p->mask;
+    while (p->slots[at].number && (p->slots[at].offset != offset || p->slots[at].code != code))
+        at = (at + 1) & p->mask;
+    return p->slots + at;
+}
+
+/* Frames of the places from `begin` on, as many as there are. */
+void xh_places_name(xh_places *p, uint32_t begin, const uint32_t *frame) {
+    for (uint32_t i = begin; i < p->count; i++)
+        place_at(p, p->cells[2ull * i], p->cells[2ull * i + 1])->frame = *frame++;
+}
+
+static int places_grow(xh_places *p) {
+    if (p->room > UINT32_MAX / 4) return -1;
+    int64_t *cells = realloc(p->cells, 4ull * p->room * sizeof *cells);
+    if (!cells) return -1;
+    p->cells = cells;
+    xh_places larger = {.mask = mask_for(2ull * p->room)};
+    larger.slots = calloc(larger.mask + 1, sizeof *larger.slots);
+    if (!larger.slots) return -1;
+    for (uint64_t i = 0; i <= p->mask; i++)
+        if (p->slots[i].number) *place_at(&larger, p->slots[i].code, p->slots[i].offset) = p->slots[i];
+    free(p->slots);
+    p->slots = larger.slots;
+    p->mask = larger.mask;
+    p->room *= 2;
+    return 0;
+}
+
+/* The frame of a place. One that was never met is met now. */
+static uint32_t place_frame(xh_places *p, int64_t code, int64_t offset) {
+    place_slot *slot = place_at(p, code, offset);
+    if (slot->number) return slot->frame;
+    if (p->count == p->room) {
+        if (places_grow(p) != 0) return FAILED;
+        slot = place_at(p, code, offset);
+    }
+    p->cells[2ull * p->count] = code;
+    p->cells[2ull * p->count + 1] = offset;
+    *slot = (place_slot){code, offset, ++p->count, NOT_NAMED};
+    return NOT_NAMED;
 }
 
 /* What is mapped where: rows of all address spaces, in any order. User addresses fit 63 bits. */
@@ -148,11 +215,9 @@ typedef struct {
 
 /* What is known of code. */
 typedef struct {
-    xh_rows *places;       /* code and offset */
-    const uint32_t *frame; /* of the first `named` of them; the others were met since */
-    uint32_t named;
-    int64_t kernel;        /* the kernel as code: its offsets are addresses */
-    const int8_t *mode;    /* by frame: what it speaks for, -1: nothing */
+    xh_places *places;
+    int64_t kernel;     /* the kernel as code: its offsets are addresses */
+    const int8_t *mode; /* by frame: what it speaks for, -1: nothing */
     uint32_t unknown, unknown_kernel; /* nameless frames: of a run of one the first stands for all */
 } xh_names;
 
@@ -169,10 +234,7 @@ typedef struct {
     uint64_t count;
 } xh_seen;
 
-#define NOT_NAMED (UINT32_MAX - 1) /* instead of a frame; FAILED is out of memory */
-
-/* The frame of a word that was met not long ago: a place takes three look-ups, and the same thousands of
- * words come again and again. */
+/* The frame of a word that was met not long ago: the same thousands of words come again and again. */
 typedef struct {
     uint64_t address, whose; /* an address space and a kind of code */
     uint32_t frame;
@@ -193,10 +255,9 @@ typedef struct {
     xh_groups by_space;
     int64_t space; /* of this group: */
     uint32_t group;
-    uint64_t room;     /* words of a stack */
-    uint8_t *kinds;
     known_word *words;
-    uint32_t *frames;  /* of this stack, root first */
+    uint64_t room;     /* frames of a stack */
+    uint32_t *frames;  /* of this one, root first, up to the end of the room */
     reached *way;      /* of the stack before: after so many frames */
     uint64_t gone;     /* how many those are */
     uint32_t process;  /* whose stack it was */
@@ -204,77 +265,88 @@ typedef struct {
 
 static void namer_free(namer *w) {
     xh_groups_free(&w->by_space);
-    free(w->kinds), free(w->words), free(w->frames), free(w->way);
+    free(w->words), free(w->frames), free(w->way);
 }
 
 static int have_depth(namer *w, uint64_t words) {
     if (words < w->room) return 1;
     words += words / 2 + 64;
-    uint8_t *kinds = realloc(w->kinds, words);
-    if (kinds) w->kinds = kinds;
     uint32_t *frames = realloc(w->frames, words * sizeof *frames);
     if (frames) w->frames = frames;
     reached *way = realloc(w->way, (words + 1) * sizeof *way);
     if (way) w->way = way;
-    if (!kinds || !frames || !way) return 0;
+    if (!frames || !way) return 0;
     w->room = words;
     return 1;
 }
 
 /* The frame at an address, unless nobody has named it yet. */
 static uint32_t frame_at(namer *w, uint32_t kind, int64_t space, uint64_t address) {
-    int64_t cells[2] = {w->names->kernel, (int64_t)address};
-    if (kind == USER_CODE) {
-        if (space != w->space) {
-            w->space = space;
-            w->group = xh_group_of(&w->by_space, space);
-        }
-        if (w->group == FAILED) return w->names->unknown;
-        int64_t map = xh_last_of(&w->by_space, w->group, (int64_t)address);
-        if (map < 0 || (int64_t)address >= w->maps->end[map] || w->maps->code[map] < 0)
-            return w->names->unknown;
-        cells[0] = w->maps->code[map];
-        cells[1] = (int64_t)(address - (uint64_t)w->maps->start[map] + (uint64_t)w->maps->offset[map]);
+    const xh_maps *maps = w->maps;
+    if (kind == KERNEL_CODE) return place_frame(w->names->places, w->names->kernel, (int64_t)address);
+    if (space != w->space) {
+        w->space = space;
+        w->group = xh_group_of(&w->by_space, space);
     }
-    uint32_t number = xh_row_number(w->names->places, cells);
-    if (number == FAILED) return FAILED;
-    return number < w->names->named ? w->names->frame[number] : NOT_NAMED;
+    if (w->group == FAILED) return w->names->unknown;
+    int64_t map = xh_last_of(&w->by_space, w->group, (int64_t)address);
+    if (map < 0 || (int64_t)address >= maps->end[map] || maps->code[map] < 0) return w->names->unknown;
+    uint64_t offset = address - (uint64_t)maps->start[map] + (uint64_t)maps->offset[map];
+    return place_frame(w->names->places, maps->code[map], (int64_t)offset);
 }
 
-/* The frames of a stack, root first, to w->frames: how many, FAILED when out of memory. *is_named tells
- * whether they are all known; those that are not are among the places from then on. */
-static uint32_t frames_of(namer *w, const uint64_t *words, uint64_t n, int64_t space, int *is_named) {
-    uint32_t count = 0;
-    *is_named = 1;
-    word_kinds(words, n, w->kinds);
-    for (uint64_t at = n; at-- > 0;) {
-        uint32_t kind = w->kinds[at] & KIND;
-        if (!kind) continue;
-        uint64_t address = words[at] - (w->kinds[at] & RETURN_ADDRESS ? 1 : 0);
-        uint64_t whose = kind == USER_CODE ? (uint64_t)space << 2 | kind : kind; /* one kernel for all */
+/* The frames of one stack. */
+typedef struct {
+    const uint32_t *root; /* the first of them, which others follow */
+    uint32_t count;
+    uint8_t is_named; /* if not, the places that lack a frame are among the places from now on */
+    uint8_t leaf;     /* the kind of its innermost code */
+} framed;
+
+/* 0 when out of memory. `words` are leaf first. The first address after a marker is where the code was. The
+ * others are return addresses: they may lie behind the end of the function that called, so they are looked
+ * up one byte earlier. */
+static int frames_of(namer *w, const uint64_t *words, uint64_t n, int64_t space, framed *out) {
+    uint32_t *to = w->frames + w->room, kind = NO_KIND;
+    uint64_t back = 0;
+    *out = (framed){NULL, 0, 1, NO_KIND};
+    for (uint64_t i = 0; i < n; i++) {
+        if (words[i] >= FIRST_MARKER) {
+            kind = words[i] == CONTEXT_USER || words[i] == CONTEXT_GUEST_USER ? USER_CODE : KERNEL_CODE;
+            back = 0;
+            continue;
+        }
+        /* No marker yet (some imported chains): the upper half of addresses is the kernel's. */
+        uint32_t own = kind ? kind : words[i] >> 63 ? KERNEL_CODE : USER_CODE;
+        uint64_t address = words[i] - back;
+        back = 1;
+        uint64_t whose = own == USER_CODE ? (uint64_t)space << 2 | own : own; /* one kernel for all */
         uint64_t h = stir(whose, address, 0xff51afd7ed558ccdu);
         known_word *word = w->words + ((h ^ (h >> 32)) & (KNOWN_WORDS - 1));
         if (word->address != address || word->whose != whose || word->frame >= NOT_NAMED)
-            *word = (known_word){address, whose, frame_at(w, kind, space, address)};
-        if (word->frame == FAILED) return FAILED;
-        if (word->frame == NOT_NAMED) *is_named = 0;
-        w->frames[count++] = word->frame;
+            *word = (known_word){address, whose, frame_at(w, own, space, address)};
+        if (word->frame == FAILED) return 0;
+        if (word->frame == NOT_NAMED) out->is_named = 0;
+        if (out->leaf == NO_KIND) out->leaf = (uint8_t)own;
+        *--to = word->frame;
     }
-    return count;
+    out->root = to;
+    out->count = (uint32_t)(w->frames + w->room - to);
+    return 1;
 }
 
-/* The node where w->frames lead to below `top`, FAILED when out of memory. */
-static uint32_t node_of(namer *w, xh_tree *t, uint32_t process, uint32_t top, uint32_t count, int is_user) {
+/* The node where frames lead to below `top`, FAILED when out of memory. */
+static uint32_t node_of(namer *w, xh_tree *t, uint32_t process, uint32_t top, const framed *stack) {
     const xh_names *names = w->names;
-    uint64_t at = 0;
+    uint64_t at = 0, count = stack->count;
     if (process == w->process)
-        while (at < count && at < w->gone && w->frames[at] == w->way[at + 1].frame) at++;
+        while (at < count && at < w->gone && stack->root[at] == w->way[at + 1].frame) at++;
     w->process = process;
     w->gone = 0; /* until it is there */
     w->way[0] = (reached){top, FAILED, SYSTEM};
     for (; at < count; at++) {
         reached next = w->way[at];
-        uint32_t frame = w->frames[at];
+        uint32_t frame = stack->root[at];
         int is_nameless = frame == names->unknown || frame == names->unknown_kernel;
         if (!is_nameless || frame != next.frame) {
             next.node = tree_child(t, next.node, frame);
@@ -285,15 +357,8 @@ static uint32_t node_of(namer *w, xh_tree *t, uint32_t process, uint32_t top, ui
         w->way[at + 1] = next;
     }
     w->gone = count;
-    t->modes[w->way[count].node] = is_user ? USER : w->way[count].mode;
+    t->modes[w->way[count].node] = stack->leaf == USER_CODE ? USER : w->way[count].mode;
     return w->way[count].node;
-}
-
-/* Of the stack whose frames were found last. */
-static uint32_t leaf_kind(const namer *w, uint64_t words) {
-    uint64_t at = 0;
-    while (at < words && !(w->kinds[at] & KIND)) at++;
-    return at < words ? w->kinds[at] & KIND : NO_KIND;
 }
 
 static int is_same(const xh_seen *rows, uint64_t a, uint64_t b) {
@@ -333,11 +398,10 @@ int xh_tree_name(xh_tree *t, const xh_names *names, const xh_maps *maps, const x
             nodes[i] = 0;
             const uint64_t *words = chains->words[rows->stack[i]];
             uint64_t depth = (uint64_t)chains->count[rows->stack[i]];
-            int is_named;
-            uint32_t count = have_depth(&w, depth) ? frames_of(&w, words, depth, rows->space[i], &is_named) : FAILED;
-            is_done = count != FAILED;
-            if (!is_done || !is_named) continue;
-            nodes[i] = node_of(&w, t, rows->process[i], top[rows->process[i]], count, leaf_kind(&w, depth) == USER_CODE);
+            framed stack;
+            is_done = have_depth(&w, depth) && frames_of(&w, words, depth, rows->space[i], &stack);
+            if (!is_done || !stack.is_named) continue;
+            nodes[i] = node_of(&w, t, rows->process[i], top[rows->process[i]], &stack);
             is_done = nodes[i] != FAILED;
         }
     }

@@ -9,10 +9,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from exhume.model.arrays import I8, I64, U8, U32
+from exhume.model.arrays import I8, I64, U8
 from exhume.model.stack import Frame, StackTree
 from exhume.perf.chains import Chains
-from exhume.perf.joins import Rows, library
+from exhume.perf.joins import library
+from exhume.perf.places import Places
 
 _NODE = np.dtype([(name, np.uint32) for name in ("frame", "parent", "depth", "last_child")])
 """As xh_node in stacks.c."""
@@ -64,10 +65,7 @@ class CodeMaps(Struct, frozen=True):
 class CodeNames(Struct, frozen=True):
     """What is known of code."""
 
-    places: Rows
-    """Code and offset in it."""
-    frame: U32
-    """Of the first places; the others have none yet."""
+    places: Places
     mode: I8
     """By frame: what it speaks for, -1 where it says nothing."""
     kernel: int
@@ -91,8 +89,6 @@ class _Names(ctypes.Structure):
 
     _fields_ = [
         ("places", ctypes.c_void_p),
-        ("frame", ctypes.c_void_p),
-        ("named", ctypes.c_uint32),
         ("kernel", ctypes.c_int64),
         ("mode", ctypes.c_void_p),
         ("unknown", ctypes.c_uint32),
@@ -156,16 +152,15 @@ class TreeBuilder:
             or int(stack.max()) >= len(chains)
         ):
             raise ValueError("a process, stack or node that there is not")
-        frame, mode = np.ascontiguousarray(names.frame), np.ascontiguousarray(names.mode)
-        known = max(int(frame.max(initial=0)), names.unknown, names.unknown_kernel)
-        if len(frame) > len(names.places) or known >= len(mode):
-            raise ValueError("a place or frame that there is not")
+        mode = np.ascontiguousarray(names.mode, np.int8)
+        if max(names.places.last_frame, names.unknown, names.unknown_kernel) >= len(mode):
+            raise ValueError("not all frames are told of")
         columns = [np.ascontiguousarray(getattr(maps, name), np.int64) for name in _MAP_COLUMNS]
         where = [column.ctypes.data for column in columns]
         facts = (
             _Names(
-                names.places.handle, frame.ctypes.data, len(frame), names.kernel, mode.ctypes.data,
-                names.unknown, names.unknown_kernel,
+                names.places.handle, names.kernel, mode.ctypes.data, names.unknown,
+                names.unknown_kernel,
             ),
             _Maps(*where, len(columns[0])),
             _Chains(chains.at.ctypes.data, chains.count.ctypes.data),
