@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
     from multiprocessing.synchronize import Event as Flag
 
-SHARE_ROWS = 1 << 18
+SHARE_ROWS = 1 << 19
 """What one process writes has at least as many samples: for less it does not pay to start one."""
 _DRAFT = ".draft"
 _KEPT = MOST_AT_ONCE

@@ -78,7 +78,7 @@ class StackNamer:
         return self._tree.finish(self._symbols.frames.frames, np.arange(len(modes)), modes)
 
     def _nodes(self, chains: Chains, top: I64, rows: tuple[I64, I64, I64]) -> I64:
-        maps = self._code_maps()
+        maps = self._code_maps(rows[1])
         nodes = self._tree.name(chains, maps, self._code_names(), top, rows)
         later = np.flatnonzero(nodes == 0)
         if len(later):
@@ -87,9 +87,9 @@ class StackNamer:
             nodes[later] = self._tree.name(chains, maps, self._code_names(), top, again)
         return nodes
 
-    def _code_maps(self) -> CodeMaps:
-        """Where whose code is mapped now."""
-        maps = self._history.maps
+    def _code_maps(self, spaces: I64) -> CodeMaps:
+        """Where whose code is mapped now, in these alone: most that come and go have no sample."""
+        maps = self._history.maps.of(spaces[distinct_rows(spaces)[0]])
         first, which = distinct_rows(maps.file.view(np.int64))
         found = [self._files.get(hash_) for hash_ in maps.file[first].tolist()]
         codes = np.array(
