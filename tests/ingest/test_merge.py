@@ -124,3 +124,15 @@ def test_for_several_processes_it_is_cut_into_equal_shares(shares: int, seconds:
 def test_what_is_of_one_second_is_one_segment() -> None:
     one = placed(0, sampled=sampled("x", "f", [5 * NS + i for i in range(100)]))
     assert windows([one], 0, 600 * NS, 4) == [(0, 600 * NS)]
+
+
+def test_neither_of_several_shares_has_more_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "MAX_ROWS", 100)
+    times = [i * NS // 10 for i in range(1000)]
+    one = placed(0, sampled=sampled("x", "f", times))
+    cut = windows([one], 0, 600 * NS, 2)
+    counts = [sum(start <= at < end for at in times) for start, end in cut]
+    assert sum(counts) == 1000
+    assert max(counts) <= 100
+    assert min(counts) >= 70
+    assert len(cut) % 2 == 0  # so that two have something to do to the end

@@ -32,8 +32,9 @@ from exhume.perf.symbolize import FrameTable
 from exhume.perf.tree import TreeBuilder
 
 SEGMENT_NS = 600 * 1_000_000_000
-MAX_ROWS = 8_000_000
-"""Samples of one segment: more are cut into shorter ones. They take 24 bytes each while sorted."""
+MAX_ROWS = 2_000_000
+"""Samples of one segment: more are cut into shorter ones. They take 30 bytes each while sorted, and
+several processes may do that at once."""
 _PIECE_ROWS = 1 << 15
 _SECOND_NS = 1_000_000_000
 _CORE_SHIFT = 40
@@ -67,7 +68,7 @@ def windows(
 ) -> list[tuple[int, int]]:
     """[start, end) of wall time cut into what fits one segment each. None of several is empty.
 
-    `shares`: at least so many, alike in size, as far as whole seconds allow.
+    `shares`: so many at a time, alike in size, as far as whole seconds allow.
     """
     total = sum(len(_rows(p)) for p in placed)
     if total <= MAX_ROWS and shares == 1:
@@ -76,6 +77,8 @@ def windows(
     for p in placed:
         seconds += _rows(p).counted(start_ns - p.offset_ns, end_ns - p.offset_ns, _SECOND_NS)
     total = int(seconds.sum())
+    rounds = -(-total // (shares * MAX_ROWS * 9 // 10))  # seconds are not alike
+    shares *= max(1, rounds)
     edges, held, before = [start_ns], 0, 0
     for second, count in enumerate(seconds.tolist()):
         is_shared = len(edges) < shares and before + count // 2 >= len(edges) * total // shares
@@ -252,10 +255,15 @@ class _Samples:
 
 def _order(key: I64) -> I64:
     """By core, then by time. A capture has the samples of each core in order, but seldom all."""
-    order = np.argsort((key >> _CORE_SHIFT).astype(np.uint16), kind="stable")  # 16 bits: by radix
-    ordered = key[order]
-    if (ordered[1:] < ordered[:-1]).any():
-        order = order[np.argsort(ordered, kind="stable")]
+    core = (key >> _CORE_SHIFT).astype(np.uint16)  # 16 bits: sorted by radix
+    order = np.argsort(core, kind="stable")
+    end = 0
+    for count in np.bincount(core).tolist():  # one by one, which takes less memory
+        begin, end = end, end + count
+        rows = order[begin:end]
+        ordered = key[rows]
+        if (ordered[1:] < ordered[:-1]).any():
+            order[begin:end] = rows[np.argsort(ordered, kind="stable")]
     return order
 
 

@@ -28,6 +28,7 @@ from exhume.ingest.together import MOST_AT_ONCE, together
 from exhume.ingest.tuning import tune
 from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
 from exhume.processes import die_with
+from exhume.store.allocator import give_back
 from exhume.store.writer import write_segment
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ def read_input(task: ReadTask) -> list[PieceSummary]:
             return found
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+            if _Shared.done is not None:
+                give_back()  # one of several, and it may have nothing to do for long
     return [_summary(number, piece) for number, piece in enumerate(spill.load_all(task.folder))]
 
 

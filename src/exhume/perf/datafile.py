@@ -172,6 +172,8 @@ class PerfData:
             _skip(stream, offset)
             cuts = share.cuts(offset, offset + (size or 0))
             chunk_bytes = chunk_bytes or (DUMPS_CHUNK_BYTES if self.has_dumps else CHUNK_BYTES)
+            if share.of > 2:
+                chunk_bytes //= 2  # they hold a chunk or two each, all at the same time
             step_bytes = min(STEP_BYTES, chunk_bytes)
             records = RecordStream(cast(Readable, stream), offset, size, step_bytes, cuts)
             steps = -(-chunk_bytes // step_bytes)
