@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import os
-import random
 import struct
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,13 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.ingest import assemble_perf
 from exhume.ingest.collect import NO_SAMPLES
 from exhume.ingest.piece import ClockKind, Piece
-from exhume.ingest.row_table import NO_ROWS, Rows
+from exhume.ingest.row_table import Rows
 from exhume.ingest.streams import Source
 from exhume.model.core import NO_CORE
 from exhume.perf import datafile
@@ -29,6 +26,10 @@ from tests.perf import datafile_encoder as encoder
 from tests.perf import records_encoder as enc
 from tests.perf.datafile_encoder import SHAPE, Capture, Event
 from tests.perf.records_encoder import KERNEL, USER, Bit, Mapped, Sample, Shape, Who
+
+NO_ROWS = Rows(
+    np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint16)
+)
 
 
 def piece_of(folder: Path, data: bytes, **places: object) -> Piece:
@@ -58,6 +59,19 @@ def named(piece: Piece) -> list[tuple[str, ...]]:
             node = int(tree.parent[node])
         found.append(tuple(reversed(names)))
     return found
+
+
+def described(pieces: Sequence[Piece]) -> list[tuple[object, ...]]:
+    """Every sample of all: when and where, whose it was, and its stack."""
+    found: list[tuple[object, ...]] = []
+    for piece in pieces:
+        assert piece.sampled is not None
+        threads = piece.sampled.threads
+        columns = (column.tolist() for column in rows_of(piece).columns())
+        for time, _, thread, core, names in zip(*columns, named(piece), strict=True):
+            who = (threads.comm[thread], int(threads.pid[thread]), int(threads.parent_pid[thread]))
+            found.append((time, core, who, names))
+    return sorted(found)
 
 
 @pytest.mark.parametrize("form", ["file", "pipe"])
@@ -282,42 +296,6 @@ def test_a_file_that_grows_is_read_as_far_as_it_is(tmp_path: Path) -> None:
     assert struct.unpack_from("<Q", path.read_bytes(), 48)[0] > 0
 
 
-def busy_rounds(seed: int, cores: int, count: int) -> list[bytes]:
-    """As perf writes: in each round every core's buffer one after the other.
-
-    Processes, each on one core, take other names, start programs and others, and end, all the time.
-    """
-    rng = random.Random(seed)
-    out: list[bytes] = []
-    alive = [[100 + core] for core in range(cores)]
-    read_up_to, now, newest = [0] * cores, 0, 1000
-    for _ in range(count):
-        for core in range(cores):
-            now += rng.randrange(1, 60)
-            for time in range(read_up_to[core] + 1, now, 7):
-                who, pid = Who(time=time, cpu=core), rng.choice(alive[core])
-                match rng.randrange(6):
-                    case 0:
-                        out.append(enc.comm(SHAPE, pid, pid, b"name-%d" % (time % 5), who))
-                    case 1:
-                        program = Mapped(pid=pid, path=b"/bin/%d" % (time % 3))
-                        out.append(enc.comm(SHAPE, pid, pid, b"program", who, is_exec=True))
-                        out.append(enc.mmap2(SHAPE, program, who))
-                    case 2:
-                        newest += 1
-                        out.append(enc.fork(SHAPE, (newest, pid, newest, pid), time, who))
-                        alive[core].append(newest)
-                    case 3 if len(alive[core]) > 1:
-                        out.append(enc.fork(SHAPE, (pid, 1, pid, 1), time, who, is_exit=True))
-                        alive[core].remove(pid)
-                chain = (KERNEL, made.WALK, USER, 0x40_0000 + time % 4 * 16)
-                sample = Sample(ip=made.WALK, pid=pid, tid=pid, time=time, cpu=core, chain=chain)
-                out.append(enc.sample(SHAPE, sample))
-            read_up_to[core] = now
-        out.append(encoder.FINISHED_ROUND)
-    return out
-
-
 def test_a_clone_of_the_idle_loop_is_left_out_too(tmp_path: Path) -> None:
     clone = "mwait_idle_with_hints.constprop.0"
     names = Path(made.write(tmp_path / "names", KALLSYMS.replace("native_safe_halt", clone)))
@@ -370,55 +348,3 @@ def test_a_dying_process_keeps_its_name_for_as_long_as_that_may_take(
     piece = piece_of(tmp_path, Capture(records).file())
     names = [who[0] for _, _, who, _ in described([piece]) if who[1] == 70]  # type: ignore[index]
     assert names == ["worker", "worker", ":70"]
-
-
-def described(pieces: Sequence[Piece]) -> list[tuple[object, ...]]:
-    """Every sample of all: when and where, whose it was, and its stack."""
-    found: list[tuple[object, ...]] = []
-    for piece in pieces:
-        assert piece.sampled is not None
-        threads = piece.sampled.threads
-        columns = (column.tolist() for column in rows_of(piece).columns())
-        for time, _, thread, core, names in zip(*columns, named(piece), strict=True):
-            who = (threads.comm[thread], int(threads.pid[thread]), int(threads.parent_pid[thread]))
-            found.append((time, core, who, names))
-    return sorted(found)
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("jobs", [2, 4])
-def test_a_capture_read_in_shares_is_the_same_capture(
-    seed: int, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    features = {encoder.HOSTNAME: encoder.string("node-1")}
-    path = tmp_path / "perf.data"
-    path.write_bytes(Capture(busy_rounds(seed, 3, 40), features=features).file())
-    (tmp_path / "kallsyms").write_text(KALLSYMS)
-    monkeypatch.setattr(assemble_perf, "SHARE_BYTES", 256)
-    monkeypatch.setattr(datafile, "CHUNK_BYTES", 2000)
-    told: list[int] = []
-    context = replace(
-        made.context(tmp_path, kallsyms=(tmp_path / "kallsyms",)), progress=told.append
-    )
-    (whole,) = assemble_perf.read(Source.of(path), context)
-    expected = described([whole])  # its rows lie where those of the next will
-    assert len(expected) > 500
-    pieces = list(assemble_perf.read(Source.of(path), replace(context, jobs=jobs)))
-    assert len(pieces) == jobs
-    assert described(pieces) == expected
-    last, others = pieces[-1], pieces[:-1]
-    # The name of a parent that is dead already may be forgotten by then.
-    assert Counter((e.time_ns, e.kind, e.subject, e.pid) for e in last.events) == Counter(
-        (e.time_ns, e.kind, e.subject, e.pid) for e in whole.events
-    )
-    assert replace(last.facts, named_ratio=1.0) == replace(whole.facts, named_ratio=1.0)
-    assert whole.sampled is not None
-    assert last.sampled is not None
-    assert last.sampled.sketch.tolist() == whole.sampled.sketch.tolist()
-    for piece in pieces:
-        assert (piece.hints, piece.clock, piece.claim) == (whole.hints, whole.clock, whole.claim)
-        assert piece.sampled is not None
-        assert piece.sampled.intervals == whole.sampled.intervals
-    assert [(piece.events, piece.facts.samples) for piece in others] == [((), 0)] * len(others)
-    assert sum(told) <= 2 * path.stat().st_size + (1 << 12)

@@ -35,12 +35,7 @@ class Rows(Struct, frozen=True):
         return self.time, self.node, self.thread, self.core
 
 
-NO_ROWS = Rows(
-    np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint16)
-)
-
-
-class Block(Struct, frozen=True, array_like=True):
+class RowBlock(Struct, frozen=True, array_like=True):
     """Rows that were written at once, column by column."""
 
     count: int
@@ -48,15 +43,15 @@ class Block(Struct, frozen=True, array_like=True):
     last_ns: int
 
     @staticmethod
-    def of(rows: Rows) -> Block:
-        return Block(len(rows), int(rows.time.min()), int(rows.time.max()))
+    def of(rows: Rows) -> RowBlock:
+        return RowBlock(len(rows), int(rows.time.min()), int(rows.time.max()))
 
 
 class RowFile(Struct, frozen=True):
     """Rows that stay on disk. Not mapped: what was read once would count as ours from then on."""
 
     path: Path
-    blocks: tuple[Block, ...]
+    blocks: tuple[RowBlock, ...]
     """In the order they lie in the file."""
     renumbered: I32 | None = None
     """Where its nodes have other numbers than the tree's: of each of those, the tree's."""

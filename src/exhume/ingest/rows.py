@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from exhume.derive.sets import distinct
-from exhume.ingest.row_table import SLOT_NS, Block, RowFile, Rows, RowTable
+from exhume.ingest.row_table import SLOT_NS, RowBlock, RowFile, Rows, RowTable
 from exhume.model.arrays import I32, I64, U16, U32, U64
 from exhume.model.core import NO_CORE
 
@@ -32,7 +32,7 @@ class RowWriter:
         self._folder = folder
         self._prefix = prefix
         self._open: OrderedDict[int, BinaryIO] = OrderedDict()
-        self._blocks: dict[int, list[Block]] = {}
+        self._blocks: dict[int, list[RowBlock]] = {}
         self.count = 0
 
     def add(self, time: I64, core: U16, thread: I64 | I32, node: I64) -> None:
@@ -52,7 +52,7 @@ class RowWriter:
         file = self._file(slot)
         for column in rows.columns():
             file.write(np.ascontiguousarray(column).data)
-        self._blocks.setdefault(slot, []).append(Block.of(rows))
+        self._blocks.setdefault(slot, []).append(RowBlock.of(rows))
 
     def _file(self, slot: int) -> BinaryIO:
         file = self._open.pop(slot, None)

@@ -21,8 +21,7 @@ from exhume.ingest.piece import (
     Sampled,
     Trust,
 )
-from exhume.ingest.row_table import Block as RowBlock
-from exhume.ingest.row_table import RowFile, Rows, RowTable
+from exhume.ingest.row_table import RowBlock, RowFile, Rows, RowTable
 from exhume.ingest.rows import ROWS_SUFFIX
 from exhume.model.arrays import I32
 from exhume.model.event import Event
