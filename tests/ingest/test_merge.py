@@ -8,6 +8,7 @@ from exhume.ingest.merge import Placed, merge, windows
 from exhume.ingest.piece import ClockKind, Hints, Interval, Piece, Sampled
 from exhume.ingest.row_table import Rows, RowTable
 from exhume.ingest.written import listed, origin
+from exhume.model.core import NO_CORE
 from exhume.model.event import Event
 from exhume.model.sample import Samples, Threads
 from exhume.model.series import Block
@@ -68,6 +69,15 @@ def test_samples_of_two_inputs_share_one_tree_and_are_in_order() -> None:
     assert [int(tree.mode[node]) for node in stack] == [1, 1, 1, 1]
     assert (found.data.start_ns, found.data.end_ns) == (1010, 2007)
     assert found.data.clock.pairs[0].kernel_log_ns == 10
+
+
+def test_samples_without_a_core_come_last_in_order_of_time() -> None:
+    nowhere = placed(0, sampled=sampled("x", "f", [30, 10, 20], core=NO_CORE))
+    somewhere = placed(0, sampled=sampled("x", "g", [25, 15], core=95))
+    found = merge([nowhere, somewhere], 0, 10_000, ORIGIN)
+    assert found is not None
+    time, core, _, _ = joined(list(found.pieces()))
+    assert (time, core) == ([15, 25, 10, 20, 30], [95, 95, NO_CORE, NO_CORE, NO_CORE])
 
 
 def test_only_what_lies_in_the_stretch_is_taken() -> None:

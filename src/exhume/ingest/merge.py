@@ -257,8 +257,9 @@ def _order(key: I64) -> I64:
     """By core, then by time. A capture has the samples of each core in order, but seldom all."""
     core = (key >> _CORE_SHIFT).astype(np.uint16)  # 16 bits: sorted by radix
     order = np.argsort(core, kind="stable")
+    counts = np.bincount(core)
     end = 0
-    for count in np.bincount(core).tolist():  # one by one, which takes less memory
+    for count in counts[counts > 0].tolist():  # one by one, which takes less memory
         begin, end = end, end + count
         rows = order[begin:end]
         ordered = key[rows]
