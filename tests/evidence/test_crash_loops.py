@@ -40,7 +40,8 @@ def test_a_build_is_no_loop(story: Story) -> None:
     rows = story.units["lifecycles"]
     tools = [one for one in rows if one["name"] in ("make", "gcc", "cc1", "as")]
     compiled = [one for one in tools if (one["name"], one["detail"]) == ("gcc", "make")]
-    assert sum(one["starts"] for one in compiled) >= loops.SOURCE_FILES
+    seen = [(one["name"], one["detail"], one["starts"]) for one in tools]
+    assert sum(one["starts"] for one in compiled) >= loops.SOURCE_FILES, seen
     assert {one["mark"] for one in tools} <= {"many short jobs", "healthy"}
 
 
