@@ -14,12 +14,36 @@ from exhume.perf.attr import Attr, Flag
         ("kmem:kfree", "kmem:kfree"), ("kmem:kmalloc", "kmem:kmalloc"),
         ("probe:bubu", "probe:bubu"),
         ("cpu_core/cycles/P", "cycles"), ("cpu/cpu-cycles,period=100/", "cpu-cycles"),
+        ("cpu-clock/freq=97/", "cpu-clock"), ("cycles/period=2000000/u", "cycles"),
+        ("task-clock/call-graph=no,time=0/", "task-clock"), ("cycles//", "cycles"),
+        ("sched:sched_switch/call-graph=no/", "sched:sched_switch"),
+        ("cpu/event=0x3c,umask=0/u", "cpu/event=0x3c,umask=0/"), ("intel_pt//u", "intel_pt//"),
         ("sched:sched_switch", "sched:sched_switch"), ("page-faults", "page-faults"),
         ("syscalls:sys_enter_read", "syscalls:sys_enter_read"),
     ],
 )  # fmt: skip
 def test_modifiers_and_units_do_not_make_another_event(name: str, plain: str) -> None:
     assert eventnames.plain(name) == plain
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (["cycles:u", "cycles"], {"cycles"}), (["cycles:u", "cycles:k"], {"cycles:u", "cycles:k"}),
+        (["cpu-clock:k", "cpu-clock/period=1/u", "cpu-clock:uk"], {"cpu-clock:uk"}),
+        (["cpu_core/cycles/", "cpu_atom/cycles/u"], {"cpu_core/cycles/", "cpu_atom/cycles/u"}),
+        (["cycles:ppp", "cycles:P"], {"cycles:ppp"}), ([], set()),
+    ],
+)  # fmt: skip
+def test_no_time_is_counted_twice(names: list[str], kept: set[str]) -> None:
+    assert eventnames.without_overlaps(names) == kept
+
+
+def test_a_name_of_ones_own_does_not_hide_what_is_measured() -> None:
+    clock = Attr(type=1, config=0)
+    assert eventnames.measure("mine", clock) == "cpu-clock"
+    assert eventnames.measure("cpu-cycles:u", Attr(type=0, config=0)) == "cpu-cycles"
+    assert eventnames.measure("sched:sched_switch", Attr(type=2, config=0)) == "sched:sched_switch"
 
 
 def test_what_measures_time_comes_first() -> None:
@@ -49,3 +73,6 @@ def test_the_rate_is_the_frequency_or_a_clocks_period() -> None:
     assert eventnames.attr_rate("cycles", Attr(sample_period=97, flags=Flag.FREQ)) == 97
     assert eventnames.attr_rate("cpu-clock", Attr(sample_period=10_000_000)) == 100
     assert eventnames.attr_rate("cycles", Attr(sample_period=10_000_000)) is None
+    # Of clocks the kernel allows 10 µs at least.
+    assert eventnames.attr_rate("cpu-clock", Attr(sample_period=1000)) == 100_000
+    assert eventnames.attr_rate("task-clock", Attr(sample_period=250_000, flags=Flag.FREQ)) == 1e5

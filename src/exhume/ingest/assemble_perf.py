@@ -18,6 +18,7 @@ from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.streams import Progress, Source, no_progress
 from exhume.ingest.together import MOST_AT_ONCE, together
+from exhume.ingest.wanted_events import none_such
 from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.perf.datafile import PerfData, Share
@@ -49,6 +50,7 @@ class PerfAssembler:
     def __init__(self, source: Source, context: Context, event: str) -> None:
         self._source = source
         self._context = context
+        self._asked = event
         self._of = 1
         self._data = PerfData(self._open, str(source.path))
         if not source.compression:
@@ -75,6 +77,8 @@ class PerfAssembler:
         """One for each share. What is not of samples is in the last one only."""
         taken = together([share.take for share in self._shares])
         self._watched.tell()
+        if not self._last.wanted().names:
+            raise none_such(str(self._source.path), self._asked, self._last.measures())
         seen = Seen()
         for one in taken:
             seen.join(one.seen)
@@ -87,7 +91,7 @@ class PerfAssembler:
         """The samples of one share; `seen` by all."""
         features = self._data.features
         is_own = self._data.clock_id is not None or seen.without_time
-        intervals = seen.intervals(self._last.chosen(), self._last.rate_hz())
+        intervals = seen.intervals(self._last.wanted().measure, self._last.rate_hz())
         return Piece(
             hints=Hints(
                 features.hostname,
@@ -137,7 +141,7 @@ class PerfAssembler:
             notes.append(_KEPT_CALLS)
         if note := sum((one.joined for one in taken), Joined()).note():
             notes.append(note)
-        notes += seen.notes(self._last.chosen(), self._last.rate_hz())
+        notes += seen.notes(self._last.wanted().measure, self._last.rate_hz())
         return Facts(
             samples=sum(counts.values()),
             idle=seen.idle,

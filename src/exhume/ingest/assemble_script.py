@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.wanted_events import NONE, Wanted, choose, none_such
 from exhume.model.arrays import I64, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
@@ -28,20 +29,23 @@ _SIDE_BAND = "PERF_RECORD_"
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    assembler = ScriptAssembler(source, context, context.event)
+    assembler = ScriptAssembler(source, context)
     piece = assembler.run()
-    best = assembler.better_event()
-    if best and not context.event:
+    if assembler.would_choose_otherwise:
         # Events show only as they come, and one that measures time better came later.
-        piece = ScriptAssembler(source, context, best).run()
+        piece = ScriptAssembler(source, context, assembler.chosen()).run()
     yield piece
 
 
 class ScriptAssembler:
-    def __init__(self, source: Source, context: Context, event: str) -> None:
+    def __init__(self, source: Source, context: Context, chosen: Wanted | None = None) -> None:
+        """`chosen`: the events to take, where it is known from reading it once."""
         self._source = source
         self._context = context
-        self._wanted = eventnames.plain(event) if event else ""
+        self._chosen = chosen
+        self._wanted = chosen or NONE
+        self._kept: set[str] = set()
+        self._of_header: list[str] = []
         self._collected = Collector(context.folder)
         self._stacks = ScriptStacks()
         self._times = ScriptTimes()
@@ -54,29 +58,38 @@ class ScriptAssembler:
         try:
             with self._source.open(self._context.progress) as stream:
                 reader = ScriptReader(stream, str(self._source.path))
-                if not self._wanted and reader.header.events:
-                    names = [event.name for event in reader.header.events]
-                    self._wanted = eventnames.plain(min(names, key=eventnames.preference))
+                self._of_header = [eventnames.plain(event.name) for event in reader.header.events]
                 for block in reader.blocks():
                     self._add(block)
                 broken = stream.problem if isinstance(stream, Inflated) else ""
         finally:
             self._collected.close()
+        counts, asked = self._by_name(), self._context.event
+        if asked and counts and not self.chosen().names:
+            raise none_such(str(self._source.path), asked, counts)
         return self._finish(reader, broken)
 
-    def better_event(self) -> str:
-        """An event to take instead of the one that was; empty where it was the right one."""
-        found = {n: c for n, c in self._by_name().items() if c and not n.startswith(_SIDE_BAND)}
-        if not found or (self._wanted in found and len(found) == 1):
-            return ""
-        best = min(found, key=lambda n: (eventnames.preference(n), -found[n]))
-        is_better = eventnames.preference(best) < eventnames.preference(self._wanted)
-        return best if is_better or self._wanted not in found else ""
+    @property
+    def would_choose_otherwise(self) -> bool:
+        return self._kept != self.chosen().names
+
+    def chosen(self) -> Wanted:
+        """Now that all events were seen. Of such as don't measure time: as perf.data, by the
+        header; without one the most frequent."""
+        counts, header = self._by_name(), self._of_header
+
+        def place(name: str) -> tuple[int, int]:
+            plain = eventnames.plain(name)
+            return header.index(plain) if plain in header else len(header), -counts[name]
+
+        return choose(_measures(sorted(counts, key=place)), self._context.event)
 
     def _by_name(self) -> Counter[str]:
+        """Samples by event."""
         counts: Counter[str] = Counter()
         for number, count in self._counts.items():
-            counts[eventnames.plain(self._events[number])] += count
+            if _is_event(self._events[number]):
+                counts[self._events[number]] += count
         return counts
 
     def _add(self, block: ScriptBlock) -> None:
@@ -104,20 +117,18 @@ class ScriptAssembler:
         self._collected.keep(time[rows], core[rows], thread, node)
 
     def _is_wanted(self) -> Bool:
-        if not self._wanted and self._events:
-            real = [name for name in self._events if not name.startswith(_SIDE_BAND)]
-            self._wanted = eventnames.plain(min(real, key=eventnames.preference)) if real else ""
-        wanted = [
-            eventnames.plain(name) == self._wanted and not name.startswith(_SIDE_BAND)
-            for name in self._events
-        ]
-        return np.array(wanted, np.bool_)
+        if self._chosen is None:
+            best = min(self._of_header, key=eventnames.preference, default="")
+            seen = _measures(filter(_is_event, self._events))
+            self._wanted = choose(seen, self._context.event or best)
+            self._kept |= self._wanted.names
+        return np.array([name in self._wanted for name in self._events], np.bool_)
 
     def _period_rate(self, columns: Scanned) -> float | None:
         """Of clocks the period is a time."""
         periods = columns.period[columns.period > 0]
         return (
-            eventnames.rate_of(self._wanted, None, int(np.median(periods)))
+            eventnames.rate_of(self._wanted.measure, None, int(np.median(periods)))
             if len(periods)
             else None
         )
@@ -157,7 +168,7 @@ class ScriptAssembler:
                 self._collected.rows(renumbered),
                 tree,
                 threads,
-                seen.intervals(self._wanted, self._header_rate(reader)),
+                seen.intervals(self._wanted.measure, self._header_rate(reader)),
                 seen.fingerprint,
             ),
             facts=self._facts(reader, tree, broken),
@@ -165,7 +176,7 @@ class ScriptAssembler:
 
     def _header_rate(self, reader: ScriptReader) -> float | None:
         for event in reader.header.events:
-            if eventnames.plain(event.name) == self._wanted:
+            if eventnames.plain(event.name) == self._wanted.measure:
                 found = eventnames.rate_of(event.name, event.rate_hz, event.period)
                 if found:
                     return found
@@ -173,9 +184,7 @@ class ScriptAssembler:
 
     def _facts(self, reader: ScriptReader, tree: StackTree, broken: str) -> Facts:
         others = {
-            name: count
-            for name, count in self._by_name().items()
-            if name != self._wanted and not name.startswith(_SIDE_BAND)
+            name: count for name, count in self._by_name().items() if name not in self._wanted
         }
         problems = [*([broken] if broken else []), *self._collected.seen.problems()]
         if reader.odd_lines:
@@ -185,8 +194,8 @@ class ScriptAssembler:
         if self._stacks.odd_lines:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
         notes = [self._times.note()] if self._times.is_relative else []
-        notes += self._collected.seen.notes(self._wanted, self._header_rate(reader))
-        samples = sum(c for n, c in self._by_name().items() if not n.startswith(_SIDE_BAND))
+        notes += self._collected.seen.notes(self._wanted.measure, self._header_rate(reader))
+        samples = self._by_name().total()
         return Facts(
             samples=samples,
             idle=self._collected.seen.idle,
@@ -196,3 +205,11 @@ class ScriptAssembler:
             notes=tuple(notes),
             problems=tuple(problems if samples else [*problems, NO_SAMPLES]),
         )
+
+
+def _is_event(name: str) -> bool:
+    return not name.startswith(_SIDE_BAND)
+
+
+def _measures(names: Iterable[str]) -> dict[str, str]:
+    return {name: eventnames.plain(name) for name in names}

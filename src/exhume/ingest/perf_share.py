@@ -17,6 +17,7 @@ from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.streams import Source
+from exhume.ingest.wanted_events import Wanted, choose
 from exhume.model.arrays import Bool
 from exhume.model.event import Event
 from exhume.model.sample import Threads
@@ -29,7 +30,6 @@ from exhume.perf.dataorder import Epoch, in_order
 from exhume.perf.naming import RawSamples
 from exhume.perf.native import Walked
 
-_DUMMY = "dummy"
 _REAPED = -1
 """The only process id below 0 that the kernel gives: a task that is gone already."""
 
@@ -56,7 +56,7 @@ class PerfShare:
         self._data = data
         self._source = source
         self._context = context
-        self._wanted = event
+        self._asked = event
         self._share = share
         prefix = f"share-{share.number}-" if share.of > 1 else ""
         self._collected = Collector(context.folder, prefix)
@@ -150,19 +150,20 @@ class PerfShare:
 
     def is_wanted(self) -> Bool:
         """Of each event, whether its samples are kept: of several only what measures time."""
-        chosen = self.chosen()
-        plain = [eventnames.plain(event.name) for event in self._data.events]
-        return np.array([not chosen or name == chosen for name in plain], np.bool_)
+        wanted = self.wanted()
+        return np.array([event.name in wanted for event in self._data.events], np.bool_)
 
-    def chosen(self) -> str:
-        if self._wanted:
-            return eventnames.plain(self._wanted)
-        names = [event.name for event in self._data.events]
-        real = [name for name in names if eventnames.plain(name) != _DUMMY] or names
-        return eventnames.plain(min(real, key=eventnames.preference)) if real else ""
+    def wanted(self) -> Wanted:
+        return choose(self.measures(), self._asked)
+
+    def measures(self) -> dict[str, str]:
+        """Of each event what it measures. A pipe tells of its events as it goes on."""
+        events = self._data.events
+        return {event.name: eventnames.measure(event.name, event.attr) for event in events}
 
     def rate_hz(self) -> float | None:
+        wanted = self.wanted()
         for event in self._data.events:
-            if eventnames.plain(event.name) == self.chosen():
-                return eventnames.attr_rate(event.name, event.attr)
+            if event.name in wanted:
+                return eventnames.attr_rate(wanted.measure, event.attr)
         return None

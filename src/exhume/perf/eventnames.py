@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from msgspec import Struct
 
 from exhume.perf.attr import Attr, EventType, Flag
 
@@ -24,10 +27,15 @@ _TIME_LIKE = (
 )  # fmt: skip
 UNKNOWN = "unknown"
 _CLOCKS = ("cpu-clock", "task-clock")
-# `cycles:ppp`, `cpu-clock:uhH`, `cpu_core/cycles/P`, `cpu/cpu-cycles,period=…/`
-_PMU_EVENT = re.compile(r"[\w.-]+/([\w-]+)[^/]*/\w*")
+_ALIASES = ("cpu-cycles", "branch-instructions", "faults", "cs", "migrations")
+_KNOWN = frozenset((*_HARDWARE, *_SOFTWARE, *_ALIASES))
+# The kernel's timer for them fires every 10 µs at most (perf_swevent_hrtimer).
+_LEAST_CLOCK_NS = 10_000
+# `cpu_core/cycles/P` and `cpu/cpu-cycles,period=…/` name a PMU and its event, `cycles/period=…/u`
+# and `sched:sched_switch/call-graph=no/` an event and how it was recorded.
+_IN_SLASHES = re.compile(r"([\w.:-]+)/([^/]*)/(\w*)")
 # tools/perf/util/parse-events.l, each once but p. A tracepoint is no modifier: `kmem:kfree`.
-_MODIFIERS = re.compile(r":(?!\w*([^p\W])\w*\1)[ukhpPGHIDSWebRX]+$")
+_MODIFIERS = re.compile(r":(?!\w*([^p\W])\w*\1)([ukhpPGHIDSWebRX]+)$")
 
 
 def attr_name(attr: Attr) -> str:
@@ -41,11 +49,52 @@ def attr_name(attr: Attr) -> str:
     return f"raw {attr.config:#x}" if attr.type == _RAW else f"event {attr.type}/{attr.config:#x}"
 
 
+class _Parsed(Struct, frozen=True):
+    plain: str
+    pmu: str
+    modifiers: str
+
+
+def _parsed(name: str) -> _Parsed:
+    if found := _IN_SLASHES.fullmatch(name):
+        whole, terms, modifiers = found.groups()
+        if ":" in whole or whole in _KNOWN:
+            return _Parsed(whole, "", modifiers)
+        event = terms.partition(",")[0]
+        is_named = event and "=" not in event
+        return _Parsed(event if is_named else f"{whole}/{terms}/", whole, modifiers)
+    found = _MODIFIERS.search(name)
+    return _Parsed(name[: found.start()], "", found[2]) if found else _Parsed(name, "", "")
+
+
 def plain(name: str) -> str:
-    """Without modifiers and PMU: events of one plain name count as one."""
-    if found := _PMU_EVENT.fullmatch(name):
-        name = found[1]
-    return _MODIFIERS.sub("", name)
+    """Without modifiers, PMU and terms: events of one plain name measure the same."""
+    return _parsed(name).plain
+
+
+def measure(name: str, attr: Attr) -> str:
+    """The plain name, also where `perf record -e cpu-clock/name=mine/` gave it another."""
+    own, told = plain(name), attr_name(attr)
+    return told if told in _KNOWN and own not in _KNOWN else own
+
+
+def without_overlaps(names: Iterable[str]) -> frozenset[str]:
+    """Of events that measure the same those that count nothing twice: the widest first.
+
+    `cycles:u` beside `cycles:k` stays, beside `cycles` it doesn't. Each PMU counts for itself.
+    """
+    kept: dict[tuple[str, str], str] = {}
+    for name in sorted(dict.fromkeys(names), key=lambda name: -len(_modes(name))):
+        pmu = _parsed(name).pmu
+        if not any((pmu, mode) in kept for mode in _modes(name)):
+            kept.update({(pmu, mode): name for mode in _modes(name)})
+    return frozenset(kept.values())
+
+
+def _modes(name: str) -> str:
+    """In which a core is watched: user, kernel, hypervisor."""
+    told = [mode for mode in "ukh" if mode in _parsed(name).modifiers]
+    return "".join(told) or "ukh"
 
 
 def preference(name: str) -> int:
@@ -61,16 +110,15 @@ def is_time_like(name: str) -> bool:
 
 def no_time(name: str) -> str:
     """What to say of shares of an event that is not time-like."""
-    return f"{name} is no measure of time on a core: read percentages as shares of its events"
+    return f"{name} is no measure of time on a core: read percentages as shares of its samples"
 
 
 def rate_of(name: str, rate_hz: float | None, period: int | None) -> float | None:
     """Samples a second of a busy core; None where only the samples themselves can tell."""
+    is_clock = plain(name) in _CLOCKS
     if rate_hz:
-        return rate_hz
-    if period and plain(name) in _CLOCKS:
-        return 1e9 / period
-    return None
+        return min(rate_hz, 1e9 / _LEAST_CLOCK_NS) if is_clock else rate_hz
+    return 1e9 / max(period, _LEAST_CLOCK_NS) if period and is_clock else None
 
 
 def attr_rate(name: str, attr: Attr) -> float | None:
