@@ -30,6 +30,15 @@ def test_where_two_overlap_the_higher_rate_holds() -> None:
     assert told((0, 60, 97), (20, 40, 997), first=0, last=60) == [(0, 97), (20, 997), (40, 97)]
 
 
+def test_a_stretch_begins_and_ends_on_the_ticks_that_samples_are_kept_in() -> None:
+    one = Interval(1_234_567, 2_345_678, "cpu-clock", 97.0)
+    found = stretches_of([one], 34_567, 9_034_567)
+    assert [s.start_ns for s in found] == [34_567, 1_234_567, 2_434_567]
+    found = stretches_of([one], 0, 9_000_000)
+    assert [s.start_ns for s in found] == [0, 1_200_000, 2_400_000]
+    assert [s.start_ns for s in stretches_of([one], 0, 2_345_678)] == [0, 1_200_000]
+
+
 def test_without_samples_there_is_only_that_to_tell() -> None:
     assert told(first=3, last=9) == [(3, 0)]
 

@@ -76,11 +76,11 @@ class Seen(Struct):
         if self.first_ns is None or self.last_ns is None:
             return ()
         rate = self._rate_hz(rate_hz)
-        period = round(1e9 / rate) if rate else 1
-        return (Interval(self.first_ns, self.last_ns + period, event or UNKNOWN, rate),)
+        last_ns = self.last_ns + round(1e9 / rate)
+        return (Interval(self.first_ns, last_ns, event or UNKNOWN, rate),)
 
     def _rate_hz(self, told: float | None) -> float:
-        return told or (float(np.median(self.rates)) if self.rates else 0.0)
+        return told or (float(np.median(self.rates)) if self.rates else _UNKNOWN_RATE_HZ)
 
     @property
     def fingerprint(self) -> U64:
@@ -92,6 +92,11 @@ class Seen(Struct):
         found = [NO_TIMES] if self.without_time else []
         if self.first_ns is not None and not is_time_like(event):
             found.append(no_time(event))
+        elif rate_hz is None and self.first_ns is not None and not self.rates:
+            found.append(
+                "how often it was sampled is not told, and it has too few samples to see it: taken "
+                f"for {_rounded(_UNKNOWN_RATE_HZ)} times a second"
+            )
         elif rate_hz is None and self.is_rate_guessed:
             found.append(
                 "how often it was sampled is not told: by the distances of its samples about "

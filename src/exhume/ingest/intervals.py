@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from exhume.ingest.piece import Interval
 from exhume.model.sample import Stretch
+from exhume.store.layout import TICK_NS
 
 _GAP_NS = 2_000_000_000
 """Shorter than this without samples is not told as a gap: perf was started anew."""
@@ -22,7 +25,7 @@ def clipped(
 
 def stretches_of(intervals: Sequence[Interval], first_ns: int, last_ns: int) -> tuple[Stretch, ...]:
     """At each instant the highest rate of those in force; none where nothing was sampled."""
-    covered = _without_small_gaps(intervals)
+    covered = [_whole_ticks(one, first_ns, last_ns) for one in _without_small_gaps(intervals)]
     edges = sorted(
         {first_ns, last_ns, *(i.start_ns for i in covered), *(i.end_ns for i in covered)}
     )
@@ -34,6 +37,13 @@ def stretches_of(intervals: Sequence[Interval], first_ns: int, last_ns: int) -> 
         if not found or (found[-1].event, found[-1].rate_hz) != (event, rate):
             found.append(Stretch(at, event, rate))
     return tuple(found)
+
+
+def _whole_ticks(one: Interval, first_ns: int, last_ns: int) -> Interval:
+    """A segment keeps the times of samples in ticks: the first one's is before its time."""
+    start_ns = first_ns + (one.start_ns - first_ns) // TICK_NS * TICK_NS
+    end_ns = first_ns - (first_ns - one.end_ns) // TICK_NS * TICK_NS
+    return replace(one, start_ns=start_ns, end_ns=min(end_ns, last_ns))
 
 
 def _without_small_gaps(intervals: Sequence[Interval]) -> list[Interval]:
