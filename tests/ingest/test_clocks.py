@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 import os
-from datetime import timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -122,6 +122,20 @@ def test_text_has_its_clock_in_the_header_or_ends_when_it_was_captured(tmp_path:
     read = hints.of_script(path, ScriptHeader(reference=(1000, 400)), 5, 9)
     assert read is not None
     assert (read.offset_ns, read.trust) == (600, Trust.MEASURED)
+
+
+def test_text_may_show_wall_times_or_dates_itself(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("x")
+    wall = ClockHints().of_script(path, ScriptHeader(), AT, AT + NS)  # perf record -k realtime
+    assert wall is not None
+    assert (wall.offset_ns, wall.trust) == (0, Trust.MEASURED)
+    header = ScriptHeader(dated=(datetime(2025, 1, 2, 3, 4, 5, 250_000), 7 * NS))
+    for zone, offset in ((None, 0), (timezone(timedelta(hours=1)), -3600 * NS)):
+        claim = ClockHints(zone=zone).of_script(path, header, 5 * NS, 9 * NS)
+        assert claim is not None
+        assert claim.offset_ns == AT + NS // 4 + offset - 7 * NS
+        assert ("UTC" in claim.how) == (zone is None)
 
 
 def test_pieces_of_one_boot_get_one_offset_and_another_boot_its_own() -> None:

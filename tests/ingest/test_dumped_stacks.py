@@ -127,7 +127,7 @@ def test_every_chain_is_the_one_that_perf_unwinds(
     wanted = told_by_perf(capture)
     if not any(len(chain) > 4 for chain in wanted.values()):
         pytest.skip("this perf was built without a library that unwinds")
-    assert len(wanted) > 300
+    assert len(wanted) > 100
     assert found.keys() == wanted.keys()
     # perf gives up now and then while a program is being loaded; there ours may know more.
     differ = [key for key, chain in wanted.items() if found[key][: len(chain)] != chain]

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from datetime import datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.perf.script_header import EventHeader, ScriptHeader, parse
+from exhume.perf.script_header import EventHeader, ScriptHeader, dated, parse
 
 # perf 6.1
 NEW = b"""# ========
@@ -59,3 +61,15 @@ def test_no_header_says_nothing() -> None:
 @given(st.binary(max_size=300), st.integers(0, len(NEW)))
 def test_damage_is_harmless(noise: bytes, at: int) -> None:
     parse(NEW[:at] + noise + NEW[at:])
+
+
+def test_a_line_with_a_date_tells_two_clocks() -> None:
+    line = b"  perf  7801 [000] 2026-11-17 18:08:05.301526 56425.641890:  10101010 cpu-clock:\n"
+    at = datetime(2026, 11, 17, 18, 8, 5, 301_526)
+    assert dated(b"x 1 [000] 3.000001: 1 cycles:\n\n" + line) == (
+        at, 56_425_641_890_000,
+    )  # fmt: skip
+    nanoseconds = line.replace(b"301526", b"301526789").replace(b"641890", b"641890123")
+    assert dated(nanoseconds) == (at, 56_425_641_890_123)
+    assert dated(line.replace(b"11-17", b"13-17")) is None
+    assert dated(b"") is None

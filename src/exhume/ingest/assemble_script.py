@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from msgspec.structs import replace
 
+from exhume.ingest.clocks import is_wall_time
 from exhume.ingest.collect import NO_SAMPLES, Collector, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
@@ -101,7 +102,8 @@ class ScriptAssembler:
         wanted = self._is_wanted()[columns.event]
         rate = self._period_rate(columns)
         is_missing = wanted & (columns.time == NO_NUMBER)
-        time, core = self._times.since_first(columns.time), cores_of(columns.cpu)
+        is_sample = np.array([_is_event(name) for name in self._events], np.bool_)[columns.event]
+        time, core = self._times.since_first(columns.time, is_sample), cores_of(columns.cpu)
         time = self._collected.times(time, is_missing, rate)
         wanted = self._collected.possible(time, wanted)
         self._collected.seen.add(time[wanted], core[wanted], columns.tid[wanted], rate)
@@ -151,7 +153,10 @@ class ScriptAssembler:
             comm=tuple(self._comms[key[2]] for key in keys),
             cgroup=("",) * len(keys),
         )
-        is_own = seen.without_time or header.clock or self._times.is_relative
+        is_own = (
+            seen.without_time or header.clock or self._times.is_relative
+            or is_wall_time(seen.first_ns)
+        )  # fmt: skip
         return Piece(
             hints=Hints(
                 header.hostname, header.release, header.architecture, header.cores, header.command

@@ -39,6 +39,7 @@ _OUTPUT = re.compile(r"\s(?:-o ?|--output[= ])(\S+)")
 _ROLLING = re.compile(r"\s--(?:switch-output|timestamp-filename)\b")
 _HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
 _BOTH_READ = "both clocks were recorded"
+_MOST_UPTIME_NS = 20 * 365 * DAY_NS
 WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
 _CAPTURED = "%a %b %d %H:%M:%S %Y"
 
@@ -67,12 +68,21 @@ class ClockHints(Struct, frozen=True):
     ) -> Claim | None:
         if self.offset_ns is not None:
             return self._told(self.offset_ns)
-        if header.clock == "realtime":
+        if header.clock == "realtime" or is_wall_time(first_ns):
             return WALL_TIMES
         if header.reference is not None:
             wall, clock = header.reference
             return Claim(wall - clock, Trust.MEASURED, _BOTH_READ)
+        if header.dated is not None:
+            date, clock = header.dated
+            wall = _seconds_ns(date.replace(tzinfo=self.zone or UTC))
+            how = f"by the dates in its lines (perf script -F +tod), {self._taken}"
+            return Claim(wall - clock, Trust.FILE_NAME, how)
         return self._of_file(path, first_ns, last_ns, header.captured, header.command)
+
+    @property
+    def _taken(self) -> str:
+        return "in the zone told" if self.zone else "taken as UTC"
 
     @staticmethod
     def _told(offset_ns: int) -> Claim:
@@ -83,8 +93,7 @@ class ClockHints(Struct, frozen=True):
     ) -> Claim | None:
         if first_ns is None or last_ns is None:
             return None
-        zone = self.zone or UTC
-        taken = "in the zone told" if self.zone else "taken as UTC"
+        zone, taken = self.zone or UTC, self._taken
         if (started := name_time_ns(path.name, zone)) is not None:
             how = f"by the time in its name, {taken}: a second or two off"
             return Claim(started - first_ns, Trust.FILE_NAME, how)
@@ -99,6 +108,11 @@ class ClockHints(Struct, frozen=True):
             return Claim(written - last_ns, Trust.FILE_TIME, how)
         how = "guessed: it ended when the file was last written; --offset sets it"
         return Claim(path.stat().st_mtime_ns - last_ns, Trust.FILE_TIME, how)
+
+
+def is_wall_time(first_ns: int | None) -> bool:
+    """No machine was up for so long: text without a header does not say which clock it is."""
+    return first_ns is not None and first_ns > _MOST_UPTIME_NS
 
 
 class Anchor(Struct, frozen=True):
@@ -193,7 +207,7 @@ def _digits_ns(digits: str, zone: tzinfo) -> int | None:
         found = datetime.fromisoformat(f"{digits[:8]}T{digits[8:]}").replace(tzinfo=zone)
     except ValueError:
         return None
-    return int(found.timestamp()) * NS if 1990 <= found.year < 2200 else None
+    return _seconds_ns(found) if 1990 <= found.year < 2200 else None
 
 
 def _captured_ns(text: str, zone: tzinfo) -> int | None:
@@ -201,4 +215,9 @@ def _captured_ns(text: str, zone: tzinfo) -> int | None:
         found = datetime.strptime(text, _CAPTURED) if text else None
     except ValueError:
         return None
-    return None if found is None else int(found.replace(tzinfo=zone).timestamp()) * NS
+    return None if found is None else _seconds_ns(found.replace(tzinfo=zone))
+
+
+def _seconds_ns(at: datetime) -> int:
+    """A float of seconds is exact to a quarter of a microsecond only."""
+    return int(at.replace(microsecond=0).timestamp()) * NS + at.microsecond * 1000

@@ -130,6 +130,8 @@ class Piece(Struct, frozen=True):
     def slots(self) -> tuple[int, ...]:
         """The ten minutes of its clock that it says anything about, by number."""
         found = set(self.sampled.rows.slots) if self.sampled else set()
+        if not found and (sampled := self.sampled_ns()) is not None:
+            found.add(sampled[0] // SLOT_NS)  # all idled, which is worth knowing
         found.update(event.time_ns // SLOT_NS for event in self.events)
         for block in self.blocks:
             found.update(distinct(block.tick_ns // SLOT_NS).tolist())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exhume.model.arrays import I64
+from exhume.model.arrays import I64, Bool
 from exhume.perf.script_scan import NO_NUMBER
 
 _LEAST = 10
@@ -28,11 +28,14 @@ class ScriptTimes:
             return "its times are distances (perf script --deltatime): they were added up"
         return "its times count from its first line (perf script --reltime), not from boot"
 
-    def since_first(self, time: I64) -> I64:
-        """The times of a block, on one clock. Blocks are told in the order of the text."""
+    def since_first(self, time: I64, is_sample: Bool) -> I64:
+        """The times of a block, on one clock. Blocks are told in the order of the text.
+
+        What perf made up of processes that were there before (`--show-task-events`) is at 0.
+        """
         is_told = time != NO_NUMBER
-        if not self._is_known and is_told.any():
-            self._look(time[is_told])
+        if not self._is_known and (is_told & is_sample).any():
+            self._look(time[is_told & is_sample])
         if not self.is_distance:
             return time
         added: I64 = self._last_ns + np.cumsum(np.where(is_told, time, 0))

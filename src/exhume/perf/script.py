@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.perf import script_header
@@ -43,7 +44,8 @@ class ScriptReader:
         self._is_all = len(self._first) < BLOCK_BYTES
         begin, end = _marked(self._first)
         header = self._first[begin:end] or _comments(self._first)
-        self.header: ScriptHeader = script_header.parse(header)
+        dated = script_header.dated(self._first)
+        self.header: ScriptHeader = replace(script_header.parse(header), dated=dated)
         if begin < end:  # not to be read once more, as what stands above it is
             blank = b"#" * (end - begin - 1)
             self._first = self._first[:begin] + blank + self._first[end - 1 :]

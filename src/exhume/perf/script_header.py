@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from msgspec import Struct
 
 MAX_HEADER_BYTES = 1 << 20
+_DATED_BYTES = 1 << 18
 
 _LINE = re.compile(r"^[ \t]*#\s*([a-z][a-z ]*?)\s*:\s*(.*?)\s*$", re.MULTILINE)
 # `# event : name = cpu-clock, , id = { 7, 8 }, type = 1, …, { sample_period, sample_freq } = 97, …`
@@ -19,6 +21,8 @@ _ASKED_PERIOD = re.compile(r"\s(?:-c ?|--count[= ])(\d+)")
 # `# reference time: 2026-11-15 20:15:19.5 = 1794773719.500000 (TOD) = 7.019862000 (monotonic)`
 _REFERENCE = re.compile(r"= (\d+)\.(\d{6}) \(TOD\) = (\d+)\.(\d{9}) \(")
 _CLOCK = re.compile(r"^[ \t]*#\s*clockid: (\S+)", re.MULTILINE)
+# `perf 7801 [000] 2026-11-17 18:08:05.301526 56425.641890: `
+_DATED = re.compile(rb"\s(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})\d*\s+(\d{1,12})\.(\d{6,9}): ")
 
 
 class EventHeader(Struct, frozen=True):
@@ -41,6 +45,8 @@ class ScriptHeader(Struct, frozen=True):
     reference: tuple[int, int] | None = None
     """Wall time and that clock's time of one instant, in nanoseconds."""
     events: tuple[EventHeader, ...] = ()
+    dated: tuple[datetime, int] | None = None
+    """Local time and that clock's time of one line, in nanoseconds: `perf script -F +tod`."""
 
 
 def parse(text: bytes) -> ScriptHeader:
@@ -67,6 +73,18 @@ def parse(text: bytes) -> ScriptHeader:
         reference=_reference(lines),
         events=tuple(event for line in events if (event := _event(line, command))),
     )
+
+
+def dated(text: bytes) -> tuple[datetime, int] | None:
+    """What the first line says that has both; the text need not be whole."""
+    found = _DATED.search(text, 0, _DATED_BYTES)
+    try:
+        date = datetime.fromisoformat(found[1].decode()) if found else None
+    except ValueError:
+        return None
+    if found is None or date is None:
+        return None
+    return date, int(found[2]) * 1_000_000_000 + int(found[3].ljust(9, b"0"))
 
 
 def _event(line: str, command: str) -> EventHeader | None:
