@@ -79,7 +79,7 @@ def test_losses_rounds_and_cgroups_are_told() -> None:
         enc.cgroup(SHAPE, 77, b"/system.slice"),
         enc.ksymbol(SHAPE, 0xFFFF_FFFF_C000_0000, 64, b"bpf_prog_1"),
     )  # fmt: skip
-    assert found.lost == {1: 7}
+    assert found.lost.records == 7
     assert found.rounds == 1
     assert found.cgroups == {77: "/system.slice"}
     assert [symbol.name for symbol in found.kernel_symbols] == ["bpf_prog_1"]

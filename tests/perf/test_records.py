@@ -180,14 +180,16 @@ def test_cgroups_come_back_by_id(paths: dict[int, bytes]) -> None:
     check(records.cgroup_paths, written, expected)
 
 
-def test_losses_add_up_by_core_whichever_way_the_kernel_tells_them() -> None:
+def test_losses_count_once_though_they_are_told_in_two_ways() -> None:
     written = [
         enc.lost(SIDEBAND, 3, Who(cpu=0)),
         enc.lost(SIDEBAND, 4, Who(cpu=39)),
         enc.lost_samples(SIDEBAND, 10, Who(cpu=39)),
         enc.lost(SIDEBAND, 1, Who(cpu=0)),
     ]
-    check(records.lost, written, {0: 4, 39: 14})
+    check(records.lost, written, records.Lost(records=8, samples=10))
+    assert (records.Lost(8, 2) + records.Lost(0, 8)).at_least == 10
+    assert records.Lost(8, 0).at_least == 8
 
 
 def test_records_too_short_for_what_they_are_give_nothing() -> None:
@@ -201,7 +203,7 @@ def test_records_too_short_for_what_they_are_give_nothing() -> None:
     assert list(records.mapped_files(short, set())) == []
     assert records.kernel_symbols(short) == []
     assert records.cgroup_paths(short) == {}
-    assert records.lost(short) == {}
+    assert records.lost(short) == records.Lost()
 
 
 @given(st.binary(max_size=300), st.integers(0, 19))

@@ -130,8 +130,8 @@ class PerfAssembler:
             problems.append(f"{bad} samples are damaged: their lengths do not add up")
         if not counts and not bad:
             problems.append(NO_SAMPLES)
-        if self._last.lost:
-            problems.append(f"the kernel dropped {self._last.lost} records while it was recorded")
+        if lost := self._last.lost.at_least:
+            problems.append(f"the kernel dropped {lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
         if note := sum((one.unwound for one in taken), Unwound()).note():
             notes.append(note)

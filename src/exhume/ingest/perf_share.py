@@ -29,6 +29,7 @@ from exhume.perf.datafile import PerfData, Share
 from exhume.perf.dataorder import Epoch, in_order
 from exhume.perf.naming import RawSamples
 from exhume.perf.native import Walked
+from exhume.perf.records import Lost
 
 _REAPED = -1
 """The only process id below 0 that the kernel gives: a task that is gone already."""
@@ -65,8 +66,7 @@ class PerfShare:
         self._bad = 0
         # All is told to the last share: the others needn't go to the end.
         self.events: list[Event] = []
-        self.lost = 0
-        """Records that the kernel dropped."""
+        self.lost = Lost()
 
     @property
     def kernel_note(self) -> str:
@@ -111,7 +111,7 @@ class PerfShare:
             chunk = decode(walked, self._data.tells_exec)
             self._names.note(chunk)
             self._bad += chunk.bad
-            self.lost += sum(chunk.lost.values())
+            self.lost += chunk.lost
             seen = np.bincount(chunk.samples.event)
             self._counts.update({int(n): int(seen[n]) for n in np.flatnonzero(seen)})
             if self._share.of > 1 and len(chunk.samples):

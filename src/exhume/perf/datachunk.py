@@ -24,6 +24,7 @@ from exhume.perf.records import (
     FileIdentity,
     Forks,
     KernelSymbol,
+    Lost,
     Mappings,
     concat,
 )
@@ -61,8 +62,7 @@ class Chunk(Struct, frozen=True):
     kernel_symbols: list[KernelSymbol]
     cgroups: dict[int, str]
     deferred: DeferredChains
-    lost: dict[int, int]
-    """Records that the kernel dropped, by core."""
+    lost: Lost
     bad: int
     rounds: int
     """How often perf had read all buffers once."""

@@ -250,12 +250,26 @@ def deferred_chains(records: RecordColumns) -> DeferredChains:
     )
 
 
-def lost(records: RecordColumns) -> dict[int, int]:
-    """How many records the kernel dropped for want of room, by core."""
-    total: dict[int, int] = {}
+class Lost(Struct, frozen=True):
+    """What the kernel dropped for want of room."""
+
+    records: int = 0
+    """As it says when there is room again."""
+    samples: int = 0
+    """As the counters of the events say; perf asks them in the end, since 6.1."""
+
+    def __add__(self, other: Lost) -> Lost:
+        return Lost(self.records + other.records, self.samples + other.samples)
+
+    @property
+    def at_least(self) -> int:
+        """Both tell of the same losses."""
+        return max(self.records, self.samples)
+
+
+def lost(records: RecordColumns) -> Lost:
+    told = []
     for kind, offset in ((RecordType.LOST, 16), (RecordType.LOST_SAMPLES, 8)):
-        for row in _rows(records, kind, offset + 8).tolist():
-            amount = _ints(_fields(records, np.array([row]), offset, 8), "<i8")
-            core = int(records.cpu[row])
-            total[core] = total.get(core, 0) + int(amount.reshape(-1)[0])
-    return total
+        rows = _rows(records, kind, offset + 8)
+        told.append(int(_ints(_fields(records, rows, offset, 8), "<i8").sum()))
+    return Lost(*told)
