@@ -31,8 +31,8 @@ def test_killed_while_it_merges_it_goes_on_and_counts_nothing_twice(
     merges: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importing, "MERGE_EVERY", 2)
-    # Each but the last reaches over the border of ten minutes.
-    starts = [590 * NS, 595 * NS, 1195 * NS, 1210 * NS]
+    # Two of them reach over a border of ten minutes.
+    starts = [585 * NS, 595 * NS, 1195 * NS, 1210 * NS]
     files = [
         write(tmp_path / f"{i}.txt", made.script(10.0, start_ns=start))
         for i, start in enumerate(starts)

@@ -156,14 +156,14 @@ def _merge(work: _Import, tell: Callable[[int], None]) -> None:
         if isinstance(made, Failed):
             failed.update((part.source.id, made) for part in task.parts)
         else:
-            work.placing.note_segments(task, made)
+            work.placing.note_made(task, made)
     for one in ready:
         path = str(one.task.input.path)
         problem = failed.get(one.task.input.id)
         if problem is not None:
             work.reports[path] = _failed(one.task, problem)
             continue
-        work.reports[path] = one.report
+        work.reports[path] = work.placing.report(one)
         work.manifest.add(work.placing.finished(one))
         shutil.rmtree(one.task.folder, ignore_errors=True)
 

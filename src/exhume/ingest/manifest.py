@@ -11,10 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from exhume.ingest.clocks import Anchor
 from exhume.ingest.inputs import Input
+from exhume.ingest.overlaps import Covered
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.ingest.report import InputReport
 from exhume.model.window import Window
@@ -37,6 +38,8 @@ class Finished(Struct, frozen=True):
     anchor: Anchor | None
     """What it said about a clock."""
     sketch: tuple[int, ...]
+    covered: Covered | None = None
+    """What its samples cover."""
 
 
 class Manifest:
@@ -87,11 +90,13 @@ def _decode(values: dict[str, Any]) -> Finished:
     if anchor is not None:
         claim = Claim(**{**anchor["claim"], "trust": Trust(anchor["claim"]["trust"])})
         anchor = Anchor(anchor["node"], ClockKind(anchor["kind"]), claim)
+    covered = values.get("covered")
     return Finished(
         **{
             **values,
             "report": InputReport(**report),
             "anchor": anchor,
             "sketch": tuple(values["sketch"]),
+            "covered": covered and convert(covered, Covered),
         }
     )

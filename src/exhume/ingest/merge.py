@@ -5,8 +5,9 @@ An import's segments are on wall time throughout: pieces of several clocks have 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 
 import numpy as np
@@ -15,6 +16,7 @@ from msgspec import Struct
 from exhume.derive.stacks import level_starts, sum_up
 from exhume.ingest.blocks import joined_blocks
 from exhume.ingest.intervals import clipped, stretches_of
+from exhume.ingest.overlaps import Span, without
 from exhume.ingest.piece import Interval, Piece, Sampled
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.same_events import without_repeats
@@ -48,6 +50,8 @@ class Placed(Struct, frozen=True):
     offset_ns: int
     """Wall time minus the piece's own."""
     with_samples: bool = True
+    without: tuple[Span, ...] = ()
+    """Stretches of wall time whose samples others have."""
     is_kernel_log: bool = False
     was_written: bool = False
     """By an earlier import: its times of cores may be sums of percentages, nobody knows now."""
@@ -61,6 +65,8 @@ class Merged(Struct, frozen=True):
     pieces: Callable[[], Iterator[Samples]]
     counts: I64
     """How many samples end at each node of its tree."""
+    kept: dict[str, int]
+    """How many are of which input."""
 
 
 def windows(
@@ -75,7 +81,10 @@ def windows(
         return [(start_ns, end_ns)]
     seconds = np.zeros(-(-(end_ns - start_ns) // _SECOND_NS), np.int64)
     for p in placed:
-        seconds += _rows(p).counted(start_ns - p.offset_ns, end_ns - p.offset_ns, _SECOND_NS)
+        for begin, end in _whole_seconds(without([(start_ns, end_ns)], p.without), start_ns):
+            first = (begin - start_ns) // _SECOND_NS
+            found = _rows(p).counted(begin - p.offset_ns, end - p.offset_ns, _SECOND_NS)
+            seconds[first : first + len(found)] += found
     total = int(seconds.sum())
     rounds = -(-total // (shares * MAX_ROWS * 9 // 10))  # seconds are not alike
     shares *= max(1, rounds)
@@ -90,6 +99,12 @@ def windows(
     return list(pairwise([*edges, end_ns]))
 
 
+def _whole_seconds(spans: Sequence[Span], start_ns: int) -> Iterator[Span]:
+    """Each with the seconds, counted from the start, that it begins and ends in."""
+    for begin, end in spans:
+        yield begin - (begin - start_ns) % _SECOND_NS, end + (start_ns - end) % _SECOND_NS
+
+
 def _rows(placed: Placed) -> RowTable:
     sampled = placed.piece.sampled if placed.with_samples else None
     return RowTable({}) if sampled is None else sampled.rows
@@ -99,10 +114,13 @@ def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) 
     """What lies in [start, end) of wall time; None where there is nothing."""
     samples = _Samples(start_ns)
     intervals: list[Interval] = []
+    kept: Counter[str] = Counter()
     for p in placed:
         if p.with_samples and p.piece.sampled is not None:
-            samples.add(p.piece.sampled, p.offset_ns, start_ns, end_ns)
-            intervals += clipped(p.piece.sampled.intervals, p.offset_ns, start_ns, end_ns)
+            spans = without([(start_ns, end_ns)], p.without)
+            kept[p.input_id] += samples.add(p.piece.sampled, p.offset_ns, spans)
+            for span in spans:
+                intervals += clipped(p.piece.sampled.intervals, p.offset_ns, *span)
     blocks = _blocks(placed, start_ns, end_ns)
     told: dict[str, list[Event]] = {}
     for p in sorted(placed, key=lambda p: not p.was_written):
@@ -132,6 +150,7 @@ def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) 
         ),
         pieces,
         counts,
+        kept,
     )
 
 
@@ -177,10 +196,12 @@ class _Samples:
         self._nodes: list[I32] = []
         self._rows: list[I32] = []
 
-    def add(self, sampled: Sampled, offset_ns: int, start_ns: int, end_ns: int) -> None:
+    def add(self, sampled: Sampled, offset_ns: int, spans: Sequence[Span]) -> int:
+        """Those of these stretches of wall time; returns how many they are."""
         nodes: list[I32] = []
         threads: list[I32] = []
-        for rows in sampled.rows.between(start_ns - offset_ns, end_ns - offset_ns):
+        own = ((start - offset_ns, end - offset_ns) for start, end in spans)
+        for rows in chain.from_iterable(sampled.rows.between(*span) for span in own):
             since = rows.time + (offset_ns - self._start_ns)
             self._keys.append((rows.core.astype(np.int64) << _CORE_SHIFT) | since)
             nodes.append(rows.node)
@@ -190,6 +211,7 @@ class _Samples:
         # `take`: looking up by 32-bit numbers in brackets is three times slower.
         self._nodes.append(self._tree_nodes(sampled.tree, node).astype(np.int32).take(node))
         self._rows.append(self._thread_rows(sampled.threads, thread).take(thread))
+        return len(node)
 
     def _tree_nodes(self, tree: StackTree, used: I32) -> I64:
         """Of each node of a piece's tree that is used, its node in the common one."""

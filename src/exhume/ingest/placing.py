@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from exhume.ingest.clocks import Anchor, name_host, settle
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
+from exhume.ingest.overlaps import Covered, Span, left_out, note, without
 from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
 from exhume.ingest.recognise import FORMATS
 from exhume.ingest.report import InputReport, RecordingReport
 from exhume.ingest.rows import likeness
 from exhume.ingest.snapshots_placing import chosen, is_floating
-from exhume.ingest.work import MergeTask, Part, PieceSummary, ReadTask, buckets
+from exhume.ingest.work import Made, MergeTask, Part, PieceSummary, ReadTask, buckets
 from exhume.ingest.written import Named
 from exhume.model.window import Window
 
@@ -40,6 +41,10 @@ class PlacedInput(Struct, frozen=True):
     pieces: tuple[tuple[PieceSummary, Claim | None], ...]
     with_samples: bool
     report: InputReport
+    without: tuple[Span, ...] = ()
+    """Stretches of wall time whose samples others have."""
+    covered: Covered | None = None
+    """What its samples cover, besides."""
 
 
 class Placing:
@@ -52,8 +57,11 @@ class Placing:
         self._hosts = _whole_names(hosts | (self._folders.keys() - {NAMELESS}))
         self._anchors: list[Anchor] = [f.anchor for f in manifest.all() if f.anchor]
         self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
+        self._covered = [f.covered for f in manifest.all() if f.covered]
         self._waiting: list[tuple[ReadTask, list[PieceSummary]]] = []
         self._segments: dict[str, int] = {}
+        self._kept: Counter[str] = Counter()
+        """Samples that are in segments, by input."""
         self._windows: dict[str, Window] = {}
         self._fields: dict[str, set[str]] = {}
         self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in manifest.all() if (w := _sure(f))]
@@ -72,7 +80,8 @@ class Placing:
         """Those that wait, each in its place. The best-named of equal samples comes first."""
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
-        return [self._placed(task, pieces) for task, pieces in ordered]
+        placed = [self._placed(task, pieces) for task, pieces in ordered]
+        return self._each_once(placed)
 
     @staticmethod
     def _preference(
@@ -95,7 +104,24 @@ class Placing:
         settled = self._fitted(node, settled)
         same = self._same_samples(node, task, pieces)
         report = self._report(task, settled, same)
-        return PlacedInput(task, node, tuple(settled), not same, report)
+        covered = None if same else _covered(node, task, settled)
+        return PlacedInput(task, node, tuple(settled), not same, report, covered=covered)
+
+    def _each_once(self, placed: Sequence[PlacedInput]) -> list[PlacedInput]:
+        """Where several tell of the same time, the best of them does. What is written stays."""
+        found = {number: one for number, one in enumerate(placed) if one.covered is None}
+        told = [(one.covered, number) for number, one in enumerate(placed) if one.covered]
+        for covered, number in sorted(told, key=lambda entry: entry[0].rank):
+            taken = left_out(covered, self._covered)
+            spans = tuple(span for span, _ in taken)
+            rest = replace(covered, spans=without(covered.spans, spans))
+            self._covered.append(rest)
+            one = replace(placed[number], without=spans, covered=rest)
+            if taken:
+                notes = (*one.report.notes, note(taken, covered))
+                one = replace(one, report=replace(one.report, notes=notes))
+            found[number] = one
+        return [found[number] for number in range(len(placed))]
 
     def _fitted(
         self, node: str, settled: list[tuple[PieceSummary, Claim | None]]
@@ -152,7 +178,7 @@ class Placing:
         others = {name: n for fact in facts for name, n in fact.other_events.items()}
         if others:
             listed = ", ".join(f"{count} of {name}" for name, count in others.items())
-            notes.append(f"left out, as they measure something else: {listed}")
+            notes.append(f"left out, as they measure something else, or the same again: {listed}")
         problems = tuple(problem for fact in facts for problem in fact.problems)
         if not (spans or notes or problems):
             notes.append("there is nothing in it that can be asked about")
@@ -200,7 +226,7 @@ class Placing:
                 named = Named(one.task.input.path.name, one.task.input.id)
                 part = Part(
                     one.task.folder, piece.number, named, claim.offset_ns, one.with_samples,
-                    piece.clock == ClockKind.KERNEL_LOG,
+                    one.without, piece.clock == ClockKind.KERNEL_LOG,
                 )  # fmt: skip
                 first, last = (at + claim.offset_ns for at in piece.span_ns)
                 for start in buckets(piece.slots, claim.offset_ns):
@@ -221,8 +247,15 @@ class Placing:
         before = self._windows.get(node, Window(start, end))
         self._windows[node] = Window(min(start, before.start_ns), max(end, before.end_ns))
 
-    def note_segments(self, task: MergeTask, made: int) -> None:
-        self._segments[task.hints.node] = self._segments.get(task.hints.node, 0) + made
+    def note_made(self, task: MergeTask, made: Made) -> None:
+        self._segments[task.hints.node] = self._segments.get(task.hints.node, 0) + made.segments
+        self._kept.update(made.kept)
+
+    def report(self, one: PlacedInput) -> InputReport:
+        """Now that it is in the recording."""
+        return (
+            replace(one.report, kept=self._kept[one.task.input.id]) if one.without else one.report
+        )
 
     def finished(self, one: PlacedInput) -> Finished:
         settled = [(p.clock, claim) for p, claim in one.pieces if claim is not None]
@@ -232,7 +265,7 @@ class Placing:
         source = one.task.input
         return Finished(
             source.id, str(source.path.resolve()), source.size_bytes, source.modified_ns, one.node,
-            self._folders.get(one.node), one.report, anchor, sketch,
+            self._folders.get(one.node), self.report(one), anchor, sketch, one.covered,
         )  # fmt: skip
 
     def recordings(self) -> tuple[RecordingReport, ...]:
@@ -246,6 +279,32 @@ class Placing:
             )
             for node, window in sorted(self._windows.items())
         )
+
+
+def _covered(
+    node: str, task: ReadTask, settled: Sequence[tuple[PieceSummary, Claim | None]]
+) -> Covered | None:
+    pieces = [(piece, claim) for piece, claim in settled if piece.intervals and claim is not None]
+    if not pieces or not any(piece.rows for piece, _ in pieces):
+        return None
+    # Those that read a share of it each tell of the whole of it.
+    spans = {
+        (one.start_ns + claim.offset_ns, one.end_ns + claim.offset_ns)
+        for piece, claim in pieces
+        for one in piece.intervals
+    }
+    told = pieces[-1][0].intervals[0]
+    return Covered(
+        node=node,
+        path=str(task.input.path),
+        spans=tuple(sorted(spans)),
+        event=told.event,
+        rate_hz=told.rate_hz,
+        is_whole=any(piece.is_whole for piece, _ in settled),
+        cores=tuple(sorted({core for piece, _ in settled for core in piece.facts.cores})),
+        threads=tuple({thread for piece, _ in pieces for thread in piece.threads}),
+        rows=sum(piece.rows for piece, _ in pieces),
+    )
 
 
 def _hows(settled: Sequence[tuple[PieceSummary, Claim | None]]) -> Iterator[str]:

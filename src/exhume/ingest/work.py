@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -19,7 +20,8 @@ from exhume.ingest.clocks import ClockHints
 from exhume.ingest.context import Context
 from exhume.ingest.inputs import Input
 from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
-from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece
+from exhume.ingest.overlaps import Span, is_whole, some_threads
+from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Interval, Piece
 from exhume.ingest.recognise import BY_NAME
 from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.streams import Progress, Source
@@ -76,6 +78,11 @@ class PieceSummary(Struct, frozen=True):
     """Of its counters."""
     sketch: tuple[int, ...]
     facts: Facts
+    intervals: tuple[Interval, ...] = ()
+    threads: tuple[int, ...] = ()
+    """Some of those that have samples."""
+    is_whole: bool = False
+    """Whoever ran has samples."""
     guesses: tuple[Claim, ...] = ()
     told_ns: tuple[int, int] | None = None
     edge: str = ""
@@ -89,6 +96,8 @@ class Part(Struct, frozen=True):
     source: Named
     offset_ns: int
     with_samples: bool
+    without: tuple[Span, ...]
+    """Stretches of wall time whose samples others have."""
     is_kernel_log: bool
 
 
@@ -184,7 +193,12 @@ def _summary(number: int, piece: Piece) -> PieceSummary:
         0 if sampled is None else len(sampled.rows),
         tuple(dict.fromkeys(block.field for block in piece.blocks)),
         () if sampled is None else tuple(sampled.sketch.tolist()),
-        piece.facts, piece.guesses, piece.told_ns, piece.edge,
+        piece.facts,
+        () if sampled is None else sampled.intervals,
+        () if sampled is None else some_threads(sampled.threads.tid),
+        sampled is not None
+        and is_whole(piece.hints.command, piece.facts.idle, sampled.threads.tid),
+        piece.guesses, piece.told_ns, piece.edge,
     )  # fmt: skip
 
 
@@ -197,18 +211,25 @@ def shared_out(tasks: Sequence[MergeTask], jobs: int) -> list[MergeTask]:
     ]
 
 
-def merge_segment(task: MergeTask) -> int:
-    """Put pieces into the ten minutes from `start_ns` on; how many segments that made."""
+class Made(Struct, frozen=True):
+    segments: int
+    kept: dict[str, int]
+    """How many samples are of which input."""
+
+
+def merge_segment(task: MergeTask) -> Made:
+    """Put pieces into the ten minutes from `start_ns` on."""
     before = written(task.root, task.hints.node, task.start_ns, task.start_ns + SEGMENT_NS)
     known = before.ids if before else frozenset()
     fresh = [part for part in task.parts if part.source.id not in known]
     if not fresh:
-        return 0
+        return Made(0, {})
     placed = [
         Placed(
             _loaded(spill.path_of(part.folder, part.number)),
             part.offset_ns,
             part.with_samples,
+            part.without,
             part.is_kernel_log,
             input_id=part.source.id,
         )
@@ -220,19 +241,23 @@ def merge_segment(task: MergeTask) -> int:
         placed += [Placed(as_piece(s), 0, was_written=True) for s in before.segments]
     parts = windows(placed, task.start_ns, task.start_ns + SEGMENT_NS, task.jobs)
 
-    def write(number: int, begin: int, end: int) -> Path | None:
+    def write(number: int, begin: int, end: int) -> tuple[Path, dict[str, int]] | None:
         found = merge(placed, begin, end, origin(task.hints, inputs, number, len(parts)))
         if found is None:
             return None
-        return write_segment(task.root, found.data, found.pieces, found.counts)
+        return write_segment(task.root, found.data, found.pieces, found.counts), found.kept
 
     works = [partial(write, number, *part) for number, part in enumerate(parts, 1)]
     paths: list[Path] = []
+    kept: Counter[str] = Counter()
     for at in range(0, len(works), task.jobs):
-        paths += [path for path in together(works[at : at + task.jobs]) if path is not None]
+        for made in together(works[at : at + task.jobs]):
+            if made is not None:
+                paths.append(made[0])
+                kept.update(made[1])
     if before:
         remove(before.segments, besides=paths)
-    return len(paths)
+    return Made(len(paths), kept)
 
 
 @lru_cache(maxsize=2)
