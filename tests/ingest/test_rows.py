@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exhume.ingest.rows import RowWriter, Sketch, cores_of, likeness, usual_rate_hz
+from exhume.ingest.rows import RowWriter, Sketch, cores_of, is_part, likeness, usual_rate_hz
 from exhume.model.arrays import I64
 from exhume.model.core import NO_CORE
 
@@ -30,6 +30,18 @@ def test_the_same_samples_are_recognised_however_they_are_ordered_and_rounded() 
     others = rng.integers(0, 600 * NS, 50_000) // 1000 * 1000
     assert likeness(sketch(times), sketch(others)) < 0.02
     assert likeness(sketch(times), sketch(times[:0])) == 0
+
+
+def test_a_part_of_the_samples_is_recognised() -> None:
+    rng = np.random.default_rng(2)
+    times = rng.integers(0, 600 * NS, 5_000) // 1000 * 1000
+    whole, part = sketch(times), sketch(times[1000:1500])
+    assert is_part(part, whole)
+    assert not is_part(whole, part)
+    assert not is_part(sketch(times[:500] + 1000), whole)
+    assert not is_part(sketch(times[:3]), sketch(times[:3])), "too few to tell"
+    assert not is_part(frozenset(), whole)
+    assert not is_part(part, frozenset())
 
 
 def test_a_core_that_is_not_told_is_none() -> None:

@@ -17,7 +17,7 @@ from exhume.ingest.overlaps import Covered, Span, left_out, note, without
 from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
 from exhume.ingest.recognise import FORMATS
 from exhume.ingest.report import InputReport, RecordingReport
-from exhume.ingest.rows import likeness
+from exhume.ingest.rows import is_part, likeness
 from exhume.ingest.snapshots_placing import chosen, is_floating
 from exhume.ingest.work import Made, MergeTask, Part, PieceSummary, ReadTask, buckets
 from exhume.ingest.written import Named
@@ -154,7 +154,8 @@ class Placing:
         """The input that has these samples already; empty where none has."""
         sketch = frozenset(hash_ for piece in pieces for hash_ in piece.sketch)
         for other_node, other, path in self._samples:
-            if other_node == node and likeness(sketch, other) >= SAME_SAMPLES:
+            is_same = likeness(sketch, other) >= SAME_SAMPLES or is_part(sketch, other)
+            if other_node == node and is_same:
                 return path
         if sketch:
             self._samples.append((node, sketch, str(task.input.path)))

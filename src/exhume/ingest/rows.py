@@ -15,6 +15,8 @@ from exhume.model.arrays import I32, I64, U16, U32, U64
 from exhume.model.core import NO_CORE
 
 SKETCH_SIZE = 256
+_ENOUGH = 8
+_NEARLY_ALL = 0.9
 _MAX_OPEN = 64
 _SETTLING = 5
 """perf begins with a burst: the kernel finds the period of cycles by trying, from 1 on."""
@@ -114,6 +116,14 @@ def likeness(a: Set[int], b: Set[int]) -> float:
         return 0.0
     union = sorted(a | b)[:SKETCH_SIZE]
     return sum(1 for hash_ in union if hash_ in a and hash_ in b) / len(union)
+
+
+def is_part(a: Set[int], b: Set[int]) -> bool:
+    """Are nearly all samples of `a` in `b` too, as far as their sketches tell?"""
+    limit = max(b, default=0) if len(b) >= SKETCH_SIZE else None
+    told = [hash_ for hash_ in a if limit is None or hash_ <= limit]
+    common = sum(1 for hash_ in told if hash_ in b)
+    return len(told) >= _ENOUGH and common >= _NEARLY_ALL * len(told)
 
 
 def cores_of(cpu: U32 | I32) -> U16:
