@@ -58,7 +58,12 @@ def test_what_was_imported_is_asked_as_if_its_end_were_now(
     # What has only a time is all of it, and the night before last is named by its date.
     assert "2026-11-02 03:00:00 – 2026-11-16 03:00:00 UTC" in asked("events")
     assert asked("events", "--last", "1h").count("Out of memory") == 1
-    assert "2026-11-02" not in asked("why")  # nothing was measured around that
+    healthy = asked("why")
+    assert healthy.startswith("HEALTHY")  # nothing was measured around the others
+    assert (
+        "there was harm when nothing was measured: out-of-memory of worker at 2026-11-02" in healthy
+    )
+    assert "1 more after it" in healthy
     assert "Out of memory" in asked("why", "--from", "2026-11-02", "--to", "2026-11-03")
     assert "--from 2026-11-16T03:00:00+00:00 --to" in asked("top", "--at", "12:00")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +69,21 @@ def test_a_date_that_may_be_two_days_is_told_and_the_other_one_kept(tmp_path: Pa
     assert "may be 2022-04-03" in pieces[-1].facts.notes[0]
     april = (datetime(2022, 4, 3) - datetime(2022, 3, 4)).days * 86_400 * NS
     assert april in {guess.offset_ns for guess in one.guesses}
+
+
+def test_local_times_that_no_other_file_meets_may_be_of_another_zone(tmp_path: Path) -> None:
+    table = made.write(tmp_path / "mpstat.txt", text_of([{0: BUSY}] * 5))
+    report = made.do_import(tmp_path / "alone", table)
+    assert not any("--zone" in note for one in report.inputs for note in one.notes)
+    window = report.inputs[0].window
+    assert window is not None
+    for hours, is_told in ((0, False), (5, True), (30, False)):
+        then = datetime.fromtimestamp(window.start_ns // 10**9 + hours * 3600, UTC)
+        line = f"{then:%Y-%m-%dT%H:%M:%SZ} node kernel: NETDEV WATCHDOG: eth0: transmit timed out\n"
+        log = made.write(tmp_path / f"{hours}.log", line)
+        report = made.do_import(tmp_path / f"out{hours}", table, log, node="node")
+        notes = made.by_name(report)["mpstat.txt"].notes
+        assert any("with --zone" in note for note in notes) is is_told, hours
 
 
 def test_the_users_zone_counts(tmp_path: Path) -> None:

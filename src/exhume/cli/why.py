@@ -27,8 +27,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from exhume.cli import common
 from exhume.cli.output import opened
@@ -37,7 +40,7 @@ from exhume.cli.runnable import case_on_data
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint, parse_time
 from exhume.errors import ExhumeError
-from exhume.model.case import Case
+from exhume.model.case import Case, Symptom
 from exhume.model.window import Window
 
 if TYPE_CHECKING:
@@ -121,6 +124,8 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
     from exhume.inquiry.why import why
 
     at: Window | None = None
+    beyond: Window | None = None
+    """What else is told of, where nobody was harmed in the window."""
     job = () if args.job_log is None else job_failures(args.job_log, Host())
     if args.at is not None:
         at = common.window_of(args, view)
@@ -154,6 +159,7 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
         measured = view.ended.measured
         window = Window(measured.start_ns - AROUND_NS, measured.end_ns + AROUND_NS)
         window = window.clip(view.ended.whole) or window
+        beyond = view.ended.whole
     else:
         window = common.window_of(args, view)
     common.need_recorded(recording.spans(), window, view)
@@ -164,4 +170,21 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
         job=job,
         fix_ns=None if args.since_fix is None else parse_time(args.since_fix, view),
     )
-    return why(recording, window, question)
+    case = why(recording, window, question)
+    if case.symptom is None and beyond is not None and beyond != window:
+        harm = why(recording, beyond, question).symptoms
+        if harm:
+            case = replace(case, gaps=(_told_elsewhere(harm, view), *case.gaps))
+    return case
+
+
+def _told_elsewhere(harm: Sequence[Symptom], view: Viewpoint) -> str:
+    """Of harm that nothing was measured around."""
+    one = min(harm, key=lambda one: one.wall_ns)
+    others = sum(one.count for one in harm) - 1
+    more = f", and {others} more after it" if others else ""
+    return (
+        f"there was harm when nothing was measured: {one.kind} of {one.victim.name} at "
+        f"{view.show(one.wall_ns, with_date=True)}{more}; ask of it with --event, or, if local "
+        "times were taken for another zone's, import all anew with --zone"
+    )

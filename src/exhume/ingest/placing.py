@@ -31,6 +31,12 @@ _LEFT_OUT = (
     "left out: nothing tells when it was, and other files tell the same with their times; a name "
     "like proc_stat-20261115-201517.txt or stat_end.txt would tell"
 )
+_OTHER_ZONE = (
+    "no other file tells of that time, the nearest is {:.1f} h off: if its local times are not "
+    "UTC, import all into a fresh directory with --zone"
+)
+_TOGETHER_NS = 1800 * 1_000_000_000
+_ZONES_NS = 15 * 3600 * 1_000_000_000
 _MARGIN = 0.05
 """So much more of its frames must be named for text to be taken instead of perf.data."""
 
@@ -81,7 +87,7 @@ class Placing:
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
         placed = [self._placed(task, pieces) for task, pieces in ordered]
-        return self._each_once(placed)
+        return _with_zone_notes(self._each_once(placed))
 
     @staticmethod
     def _preference(
@@ -306,6 +312,28 @@ def _covered(
         threads=tuple({thread for piece, _ in pieces for thread in piece.threads}),
         rows=sum(piece.rows for piece, _ in pieces),
     )
+
+
+def _with_zone_notes(placed: Sequence[PlacedInput]) -> list[PlacedInput]:
+    """Of local times taken as UTC that no other input meets it is said how to tell the zone."""
+    found = list(placed)
+    for number, one in enumerate(placed):
+        own = one.report.window
+        others = [
+            other.report.window
+            for other in placed
+            if other is not one and other.node == one.node and other.report.window
+        ]
+        is_guess = any(piece.guesses for piece, _ in one.pieces) and "guessed" in one.report.clock
+        if own is None or not is_guess or not others:
+            continue
+        nearest_ns = min(
+            max(0, other.start_ns - own.end_ns, own.start_ns - other.end_ns) for other in others
+        )
+        if _TOGETHER_NS < nearest_ns <= _ZONES_NS:
+            notes = (*one.report.notes, _OTHER_ZONE.format(nearest_ns / 3600e9))
+            found[number] = replace(one, report=replace(one.report, notes=notes))
+    return found
 
 
 def _hows(settled: Sequence[tuple[PieceSummary, Claim | None]]) -> Iterator[str]:
