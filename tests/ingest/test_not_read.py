@@ -71,10 +71,12 @@ def test_what_is_read_and_holds_nothing_says_so(tmp_path: Path) -> None:
     assert report.notes == ("there is nothing in it that can be asked about",)
 
 
-def tar() -> bytes:
+def tar(inside: bytes = b"") -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo("perf.data"), io.BytesIO(b""))
+        member = tarfile.TarInfo("perf.data")
+        member.size = len(inside)
+        archive.addfile(member, io.BytesIO(inside))
     return out.getvalue()
 
 
@@ -103,8 +105,9 @@ def test_what_people_have_beside_captures_is_named(head: bytes, told: str) -> No
     assert told in found if told else found == ""
 
 
-def test_an_archive_is_told_what_to_do_with(tmp_path: Path) -> None:
-    path = made.write(tmp_path / "night.bin", tar())
+@pytest.mark.parametrize("inside", [b"x", made.script(1.0).encode(), made.capture(1.0).file()])
+def test_an_archive_is_told_what_to_do_with(tmp_path: Path, inside: bytes) -> None:
+    path = made.write(tmp_path / "night.bin", tar(inside))
     (report,) = made.do_import(tmp_path / "into", path).inputs
     assert report.state == "failed"
     assert "unpack it" in report.problems[0]

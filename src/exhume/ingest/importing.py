@@ -77,6 +77,12 @@ class _Import(Struct):
 def run(options: Options, host: Host, watch: Watch | None = None) -> ImportReport:
     """Raises ExhumeError where there is nothing to import, or no place to put it."""
     began = time.monotonic()
+    if options.symfs is not None and not options.symfs.is_dir():
+        raise ExhumeError(
+            f"--symfs {options.symfs} is no directory",
+            todo="give the root of the recorded machine, or a copy of parts of it",
+            exit_code=EXIT_USAGE,
+        )
     folder = options.into / WORK_FOLDER
     piped = folder / "piped"
     with _alone(options.into, folder), without_pipes(options.files, piped) as files:
@@ -225,13 +231,6 @@ def _host(source: Source, found: Format) -> str:
 
 
 def _places(options: Options, host: Host, known: Sequence[_Known]) -> Places:
-    if options.symfs is not None and not options.symfs.is_dir():
-        raise ExhumeError(
-            f"--symfs {options.symfs} is no directory",
-            todo="give the root of the recorded machine, or a copy of parts of it",
-            exit_code=EXIT_USAGE,
-        )
-
     def of(name: str) -> tuple[Path, ...]:
         return tuple(one.input.path for one in known if one.format.name == name)
 

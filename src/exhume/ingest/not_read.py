@@ -65,12 +65,13 @@ _PATTERNS = tuple((re.compile(one, re.MULTILINE), what, todo) for one, what, tod
 
 def explained(head: bytes) -> str:
     """`what it is: what to do`; empty where that is not known either."""
-    if (at := head.find(MAGICS[0])) > 0:  # `perf record -o - 2>&1`, or a greeting of ssh
-        return f"at offset {at} a perf.data begins: cut off the rest with `tail -c +{at + 1}`"
-    head = head[:_HEAD_BYTES]
+    at, begin = head.find(MAGICS[0]), head[:_HEAD_BYTES]
     for pattern, what, todo in _PATTERNS:
-        if pattern.search(head):
+        if pattern.search(begin) and (at <= 0 or todo == _UNPACK):
             return f"it is {what}, which is not read: {todo}"
+    if at > 0:  # `perf record -o - 2>&1`, or a greeting of ssh
+        return f"at offset {at} a perf.data begins: cut off the rest with `tail -c +{at + 1}`"
+    head = begin
     if columns := strange_columns(head):
         return (
             f"it is a table with times, of whose columns none means anything here "

@@ -35,6 +35,7 @@ def _late(name: str) -> Callable[..., Any]:
     return call
 
 
+_TAR = re.compile(rb"(?s).{257}ustar")
 _KALLSYMS_LINE = re.compile(rb"[0-9a-f]{8,16} [a-zA-Z?] \S+(\t\[\S+\])?")
 _PERF_MAP_LINE = re.compile(rb"(0x)?[0-9a-f]+ +(0x)?[0-9a-f]+ +\S.*")
 _PERF_MAP_NAME = re.compile(r"perf-\d+\.map")
@@ -161,4 +162,6 @@ EXPECTED = (
 def recognise(source: Source) -> Format | None:
     """None where it is nothing that can be imported."""
     head = source.head()
+    if _TAR.match(head):  # what is in it may look like any of them
+        return None
     return next((one for one in FORMATS if one.matches(head, source.path)), None)
