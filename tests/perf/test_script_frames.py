@@ -18,6 +18,20 @@ def frames(*lines: str) -> list[Frame]:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "ABI:2    AX:0x1ab17    IP:0x55df341fb96e", "insn: 48 01 c2",
+        "BPF output: 0000: 41 42 43 00", "0010: 41 42 43 00  ABC.",
+        "[0/net: 4/0xeffffff9, 1/uts: 4/0xeffffffe,", "4/user: 4/0xeffffffd, 6/cgroup: 4/0xb]",
+    ],
+)  # fmt: skip
+def test_lines_of_other_fields_are_no_frames_and_not_odd(line: str) -> None:
+    reader = StackReader()
+    assert [frame.name for frame in reader.read(f"\t1 a (x)\n {line}\n".encode())] == ["a"]
+    assert reader.odd == 0
+
+
+@pytest.mark.parametrize(
     ("line", "frame"),
     [
         ("ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])",

@@ -44,6 +44,11 @@ _OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
 _JIT_MAP = re.compile(r"perf-\d+\.map")
 # `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
 _SOURCE_LINE = re.compile(rb".*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
+# Other fields have lines of their own below it: registers, instructions, what BPF said, and below
+# records of --show-namespace-events the numbers of namespaces.
+_OTHER_FIELD = re.compile(
+    rb"ABI:\d.*|insn:.*|BPF (output|string):.*|[0-9a-f]{4}: .*|\[?\d+/\w+: .*"
+)
 _FILE_ALONE = re.compile(rb"\([^()]*( \(deleted\))?\)")
 # Of a sample without a stack all is on one line: behind the file `insn: 48 89`, `ABI:2 AX:0x3b`, …
 _FILE_AND_MORE = re.compile(rb"(.* \((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
@@ -102,9 +107,14 @@ class StackReader:
             self._lines.clear()
         text = raw.strip()[:MAX_LINE_BYTES]
         line = self._lines[raw] = _parse(text)
-        if not line.frames and text and not _SOURCE_LINE.fullmatch(text):
+        if not line.frames and text and not _is_no_frame(text):
             self.odd += 1
         return line
+
+
+def _is_no_frame(text: bytes) -> bool:
+    """Is it known for what else it is?"""
+    return bool(_SOURCE_LINE.fullmatch(text) or _OTHER_FIELD.fullmatch(text))
 
 
 def has_more_than_frames(text: bytes) -> bool:
