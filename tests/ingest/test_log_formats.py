@@ -334,41 +334,6 @@ def test_a_short_host_name_and_a_whole_one_are_one_machine(tmp_path: Path) -> No
     assert [one.node for one in report.recordings] == ["node-1.example.org"]
 
 
-def boots(tmp_path: Path, text: str) -> tuple[list[float], str]:
-    *found, last = log_made.read(tmp_path / "console.log", text)
-    return [event.time_ns / NS for event in log_made.events(found)], " ".join(last.facts.notes)
-
-
-def test_an_earlier_boot_in_a_consoles_log_lies_before_the_later_one(tmp_path: Path) -> None:
-    text = f"""[    0.5] Linux version 5.4.0 (b)
-[  290.000000] {PAUSED}
-[  300.000000] {BEFORE}
-[    0.7] Linux version 5.4.0 (b)
-[   40.000000] {PAUSED}
-"""
-    times, notes = boots(tmp_path, text)
-    assert times == [-10, 40]
-    assert "2 boots" in notes
-
-
-def test_boots_that_tell_the_hardware_clock_are_as_far_apart_as_it_says(tmp_path: Path) -> None:
-    clock = "rtc_cmos 00:05: setting system clock to 2026-11-15T20:15:16 UTC"
-    text = f"""[    1.000000] {clock} (1794773716)
-[  290.000000] {PAUSED}
-[    1.000000] {clock} (1794777316)
-[   40.000000] {PAUSED}
-"""
-    assert boots(tmp_path, text)[0] == [290 - 3600, 40]
-
-
-def test_a_log_that_was_appended_to_itself_counts_once(tmp_path: Path) -> None:
-    once = f"[    0.5] Linux version 5.4.0 (b)\n[  290.000000] {PAUSED}\n"
-    more = f"{once}[  400.000000] {PAUSED}\n"
-    times, notes = boots(tmp_path, once + more)
-    assert times == [290, 400]
-    assert "2 lines are in it twice" in notes
-
-
 def test_the_log_of_a_display_server_is_none_of_the_kernel(tmp_path: Path) -> None:
     text = "[    23.456] (II) Module glx\n[    23.457] (EE) AIGLX error\n" * 3
     assert log_made.format_of(tmp_path / "Xorg.0.log", text) != "kernel log"
@@ -380,14 +345,3 @@ def test_a_message_of_two_lines_is_whole_in_verbose_output(tmp_path: Path) -> No
     )
     (event,) = log_made.events(log_made.read(tmp_path / "a", text))
     assert event.fields["signature"] == "ray.owner_died"
-
-
-def test_a_core_that_wakes_up_late_is_no_boot(tmp_path: Path) -> None:
-    text = f"""[    0.5] Linux version 5.4.0 (b)
-[    2.600000] smp: Bringing up secondary CPUs ...
-[    0.049243] smpboot: CPU 1 Converting physical 0 to logical die 1
-[  290.000000] {PAUSED}
-"""
-    times, notes = boots(tmp_path, text)
-    assert times == [290]
-    assert "boots" not in notes

@@ -17,7 +17,7 @@ from exhume.errors import ParseError
 from exhume.ingest import dmesg_json
 from exhume.ingest.clocks import DAY_NS, name_time_ns
 from exhume.ingest.context import Context
-from exhume.ingest.kernel_boots import BootTracker, shifts_ns
+from exhume.ingest.kernel_boots import Boots, BootTracker, boots_of
 from exhume.ingest.kernel_lines import (
     DATED,
     DELTA,
@@ -46,11 +46,11 @@ _HOSTNAME = re.compile(r"systemd\[1\]: (?:Hostname set to|Set hostname to) <([\w
 def read(source: Source, context: Context) -> Iterator[Piece]:
     is_json = dmesg_json.is_json(source.head())
     with source.open() as stream:
-        shifts = shifts_ns(_raw_times(_lines(stream, is_json=is_json)))
+        boots = boots_of(_raw_times(_lines(stream, is_json=is_json)))
     local = LocalTimes(context.clock.zone)
     has_minutes = any(MINUTE.match(unpasted(line)) for line in head_lines(source.head()))
     log = KernelLog(
-        source.path, context.clock.offset_ns, local, is_json, shifts, has_minutes=has_minutes
+        source.path, context.clock.offset_ns, local, is_json, boots, has_minutes=has_minutes
     )
     yield from pieces(source, context, log)
 
@@ -93,15 +93,17 @@ class KernelLog(Struct, LogParser):
     """Told by the user."""
     times: LocalTimes = field(default_factory=LocalTimes)
     is_json: bool = False
-    shifts: tuple[int, ...] = (0,)
-    """What to add to the times of each boot."""
+    boots: Boots = field(default_factory=Boots)
     has_minutes: bool = True
     """False: of what dmesg -e printed only times since the line before are there."""
     _is_raw: bool = True
     _kernel: str = ""
     _node: str = ""
-    _boots: BootTracker = field(default_factory=BootTracker)
+    _tracker: BootTracker = field(default_factory=BootTracker)
     _summed_ns: int = 0
+
+    def __post_init__(self) -> None:
+        self._tracker.repeated = self.boots.repeated
 
     @property
     def clock(self) -> ClockKind:
@@ -158,10 +160,11 @@ class KernelLog(Struct, LogParser):
         """None for what the log has said before."""
         self._learn(text)
         if self._is_raw:
-            boot = self._boots.saw(at, text)
+            boot = self._tracker.saw(at, text)
             if boot is None:
                 return None
-            at += self.shifts[boot] if boot < len(self.shifts) else 0
+            shifts = self.boots.shifts_ns
+            at += shifts[boot] if boot < len(shifts) else 0
         user = USER_SPACE.match(text) if facility != 0 else None
         if user is not None:
             return Entry(at, user["text"], False, level, "", user["program"], int(user["pid"]))
@@ -179,7 +182,7 @@ class KernelLog(Struct, LogParser):
             return self.times.claim()
         if self.offset_ns is not None:
             return Claim(self.offset_ns, Trust.TOLD, f"--offset {self.offset_ns / NS:.9g}")
-        told = self._boots.boots[-1].told.claim()
+        told = self._tracker.boots[-1].told.claim()
         if told is not None:
             return told
         named = name_time_ns(self.path.name)
@@ -187,20 +190,20 @@ class KernelLog(Struct, LogParser):
         return Claim((named or self.path.stat().st_mtime_ns) - last_ns, Trust.NONE, how)
 
     def kernel_claim(self) -> Claim | None:
-        told = self._boots.boots[-1].told.claim()
+        told = self._tracker.boots[-1].told.claim()
         return told if told is not None and told.trust >= Trust.UPTIME else None
 
     def hints(self) -> Hints:
         return Hints(self._node, self._kernel)
 
     def notes(self) -> list[str]:
-        boots, found = len(self._boots.boots), []
+        boots, found = len(self._tracker.boots), []
         if boots > 1:
             found.append(
                 f"{boots} boots: where nothing says when one was, it ended when the next one began"
             )
-        if self._boots.again:
-            found.append(f"{self._boots.again} lines are in it twice, and count once")
+        if self._tracker.again:
+            found.append(f"{self._tracker.again} lines are in it twice, and count once")
         return found
 
 

@@ -74,6 +74,11 @@ class KernelHints(Struct):
                 how = "by the hardware clock when it booted: a second or two off"
                 self._hardware = Claim(int(told[1]) * NS - kernel_ns, Trust.HARDWARE_CLOCK, how)
 
+    def join(self, later: KernelHints) -> None:
+        """With those of more lines of the same boot."""
+        self._hardware = self._hardware or later._hardware
+        self._audit.extend(later._audit)
+
     def claim(self) -> Claim | None:
         if self._audit:
             # The text is printed after the event: the largest difference is the least late.
