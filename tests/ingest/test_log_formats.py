@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -345,3 +346,15 @@ def test_a_message_of_two_lines_is_whole_in_verbose_output(tmp_path: Path) -> No
     )
     (event,) = log_made.events(log_made.read(tmp_path / "a", text))
     assert event.fields["signature"] == "ray.owner_died"
+
+
+@pytest.mark.parametrize(
+    "form", [log_made.journal_export, log_made.journal_verbose, log_made.journal_json]
+)
+def test_sizes_that_journald_tells_are_no_times_of_copies(
+    tmp_path: Path, form: Callable[..., bytes | str]
+) -> None:
+    size = {"MAX_USE": "1263742976", "LIMIT": "1263742976", "AVAILABLE": "1255354368"}
+    text = form(journal_fields("Journal is 8.0M", kernel=False, **size), journal_fields(PAUSED))
+    (event,) = log_made.events(log_made.read(tmp_path / "journal", text))
+    assert event.time_ns == AT_NS

@@ -88,6 +88,9 @@ def _is_script(head: bytes, _: Path) -> bool:
 
 
 def _is_marked(head: bytes, path: Path) -> bool:
+    # journald tells of its size: `MAX_USE=1263742976` could be a time, and `AVAILABLE=…` a value.
+    if _late("journal.is_export")(head, path):
+        return False
     return bool(_late("snapshots.is_marked")(head, path.name))
 
 
