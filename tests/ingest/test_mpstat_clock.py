@@ -164,3 +164,21 @@ def test_a_day_that_is_not_told_is_taken_from_the_name_and_said(tmp_path: Path) 
     pieces = list(mpstat.read(Source.of(path), made.context(tmp_path)))
     assert (shares(pieces).start_ns // NS).tolist() == [EVENING]
     assert "2026-11-15" in pieces[-1].facts.notes[0]
+
+
+def test_an_average_below_the_last_row_moves_no_times(tmp_path: Path) -> None:
+    # `mpstat -P 3 1` has one header; the average stands in the same table.
+    rows = [row(f"20:00:0{second}", "3", SYSTEM) for second in (1, 2, 3)]
+    head = "Linux 3.10.0 (w1) \t2026-11-15 \t_x86_64_\t(8 CPU)\n\n" + heading("20:00:00")
+    pieces = read(tmp_path, head + "".join(rows) + row("Average:", "3", SYSTEM))
+    found = shares(pieces)
+    assert (found.end_ns // NS).tolist() == [EVENING + 1, EVENING + 2, EVENING + 3]
+    assert pieces[-1].facts.notes == ()
+    assert pieces[-1].facts.problems == ()
+
+
+def test_the_mean_of_all_cores_with_its_average_keeps_the_clock(tmp_path: Path) -> None:
+    rows = [row(f"20:00:0{second}", "all", SYSTEM) for second in (1, 2)]
+    head = "Linux 3.10.0 (w1) \t2026-11-15 \t_x86_64_\t(8 CPU)\n\n" + heading("20:00:00")
+    pieces = read(tmp_path, head + "".join(rows) + row("Average:", "all", SYSTEM))
+    assert not any("set back" in note for note in pieces[-1].facts.notes)

@@ -61,6 +61,11 @@ class DayClock(Struct):
         return at
 
 
+def is_time(text: str) -> bool:
+    """Whether `DayClock.at` knows it."""
+    return (instant_ns(text) if text.isdigit() else _seconds_of_day(text)) is not None
+
+
 def day_clock(header: Header, zone: tzinfo | None) -> DayClock:
     """That of a table below such a header; `zone` if it was told."""
     if not header.days:

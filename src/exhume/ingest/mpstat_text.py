@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.ingest import mpstat_columns, mpstat_header
-from exhume.ingest.mpstat_clock import DayClock
+from exhume.ingest.mpstat_clock import DayClock, is_time
 from exhume.ingest.mpstat_columns import Layout, layout_of
 from exhume.ingest.mpstat_header import HEADER, epoch_s
 from exhume.ingest.mpstat_table import Lines
@@ -160,6 +160,8 @@ class TextScanner:
         self, texts: Sequence[str], starts: Sequence[str | None]
     ) -> list[tuple[int, int]] | None:
         """From when to when each instant tells. `starts`: the header's time above the first."""
+        if not all(map(is_time, texts)):
+            return None  # before the clock goes on: they are read again without what is odd
         found = []
         for text, start in zip(texts, starts, strict=True):
             begin = self.clock.at(start) if start else self._end
