@@ -158,6 +158,26 @@ def test_a_later_run_in_the_same_file_is_of_its_own_day(tmp_path: Path) -> None:
     assert (found.start_ns[[0, -1]] // NS).tolist() == [EVENING, EVENING + 49 * 3600]
 
 
+@pytest.mark.parametrize(("day", "start", "ago"), [("13", 20, 48), ("15", 17, 3)])
+def test_runs_may_stand_newest_first(tmp_path: Path, day: str, start: int, ago: int) -> None:
+    newest = text_of([{0: BUSY}, {0: IDLE}])
+    older = text_of([{0: SYSTEM}, {0: IDLE}], date=f"11/{day}/26", start=start * 3600)
+    pieces = read(tmp_path, newest + "\n" + older)
+    found = shares(pieces)
+    known = np.isfinite(found.busy[0])
+    before = EVENING - ago * 3600
+    assert (found.start_ns[known] // NS).tolist() == [before, before + 1, EVENING, EVENING + 1]
+    assert at(found, 0, 0)["system"] == 100
+    assert not any("set back" in note for note in pieces[-1].facts.notes)
+
+
+def test_a_date_that_may_be_two_is_the_one_near_the_run_before(tmp_path: Path) -> None:
+    first = text_of([{0: BUSY}], date="31/10/26")
+    second = text_of([{0: SYSTEM}], date="01/11/26")
+    found = shares(read(tmp_path, first + "\n" + second))
+    assert (np.diff(found.start_ns[[0, -1]]) // NS).tolist() == [86_400]
+
+
 def test_a_day_that_is_not_told_is_taken_from_the_name_and_said(tmp_path: Path) -> None:
     text = text_of([{0: BUSY}]).split("\n", 2)[2]
     path = Path(made.write(tmp_path / "mpstat-2026-11-15.txt", text))

@@ -129,3 +129,13 @@ def test_a_later_run_in_the_same_file_is_of_its_own_day(tmp_path: Path) -> None:
     ticks = [b.tick_ns for p in pieces for b in p.blocks if b.field == "process.user"]
     last = max(int(tick.max()) for tick in ticks)
     assert last == (START + 15 + 49 * 3600) * NS
+
+
+def test_runs_may_stand_newest_first(tmp_path: Path) -> None:
+    older = TEXT.replace("11/15/26", "11/13/26")
+    pieces = read(tmp_path, TEXT + "\n" + older)
+    newest, oldest = (
+        block.tick_ns for p in pieces for block in p.blocks if block.field == "process.user"
+    )
+    assert newest.tolist() == [(START + s) * NS for s in (0, 5, 10, 15)]
+    assert (newest - oldest).tolist() == [2 * 86_400 * NS] * 4

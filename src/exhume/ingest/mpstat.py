@@ -58,7 +58,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
             for blocks in counters.add(lines):
                 yield _piece(header, scanner, said, blocks)
         broken = stream.problem if isinstance(stream, Inflated) else ""
-    for blocks in counters.take():
+    for blocks in counters.finish():
         yield _piece(header, scanner, said, blocks)
     yield Piece(
         header.hints, ClockKind.OWN, None, facts=_facts(header, scanner, counters, said, broken)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import tzinfo
+from collections.abc import Sequence
+from datetime import date, tzinfo
 from functools import lru_cache
 
 from msgspec import Struct
@@ -32,9 +33,15 @@ class DayClock(Struct):
     odd_halves: int = 0
     """Times whose half of the day (am, pm) is in a language nobody knows here."""
 
-    def begin(self, midnight_s: int) -> None:
-        """What follows was begun on that day: a later run in the same file."""
-        self.midnight_s = max(self.midnight_s, midnight_s)
+    def begin(self, days: Sequence[date]) -> None:
+        """What follows is another run in the same file, begun on one of these days: later or not.
+
+        Of a date that may be two the one nearer to the run before is taken.
+        """
+        if days:
+            midnights = map(epoch_s, days)
+            self.midnight_s = min(midnights, key=lambda one: abs(one - self.midnight_s))
+            self.last_s = None
 
     def at(self, text: str) -> int | None:
         """None where it is no time."""

@@ -58,6 +58,7 @@ class Counters(Struct):
     """Of each tick: shape (cores, columns), MISSING where a core was off."""
     _seen: list[Bool] = field(default_factory=list)
     gaps: int = 0
+    _went_back: bool = False
 
     def add(self, lines: Lines) -> Iterator[tuple[Block, ...]]:
         for number in np.unique(lines.core).tolist():
@@ -80,6 +81,8 @@ class Counters(Struct):
         ):
             if self._ticks and end * NS // SLOT_NS != self._ticks[-1] // SLOT_NS:
                 yield from self.take()
+            if self._ticks and start * NS < self._ticks[-1]:
+                yield from self._go_back()
             rows = slice(edges[number], edges[number + 1])
             self._add_instant(start * NS, end * NS, column[lines.core[rows]], spent[rows])
 
@@ -96,8 +99,7 @@ class Counters(Struct):
         if not self._ticks or start_ns > self._ticks[-1]:
             if self._ticks:
                 self.gaps += 1
-                self._note(self._ticks[-1] + 1, np.zeros(0, np.int64))
-                self._total[:] = 0
+                self._set_apart()
             self._note(start_ns, columns)
         elif len(self._seen) > 1:
             # Back from off line: what it did since the last tick is told, so it counts from there.
@@ -112,6 +114,17 @@ class Counters(Struct):
         self._total[columns] += spent  # a core has one line
         self._note(end_ns, columns)
 
+    def _set_apart(self) -> None:
+        self._note(self._ticks[-1] + 1, np.zeros(0, np.int64))
+        self._total[:] = 0
+
+    def _go_back(self) -> Iterator[tuple[Block, ...]]:
+        """What follows was before: another run."""
+        self._went_back = True
+        self.gaps += 1
+        yield from self.finish()
+        self._ticks, self._rows, self._seen = [], [], []
+
     def _note(self, tick_ns: int, columns: I64) -> None:
         row = np.full(self._total.shape, MISSING, np.int64)
         row[columns] = self._total[columns]
@@ -120,6 +133,11 @@ class Counters(Struct):
         self._ticks.append(tick_ns)
         self._rows.append(row)
         self._seen.append(seen)
+
+    def finish(self) -> Iterator[tuple[Block, ...]]:
+        if self._went_back and self._ticks:
+            self._set_apart()  # from what comes after it in time
+        yield from self.take()
 
     def take(self) -> Iterator[tuple[Block, ...]]:
         """What came so far, with the last reading kept for what follows."""

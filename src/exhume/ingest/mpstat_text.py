@@ -16,7 +16,7 @@ from msgspec import Struct
 from exhume.ingest import mpstat_columns, mpstat_header
 from exhume.ingest.mpstat_clock import DayClock, is_time
 from exhume.ingest.mpstat_columns import Layout, layout_of
-from exhume.ingest.mpstat_header import HEADER, epoch_s
+from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.mpstat_table import Lines
 from exhume.model.arrays import I64
 
@@ -30,7 +30,7 @@ class _Table(Struct, frozen=True):
     start: str
     """The time in its header; empty where it goes on."""
     body: bytes
-    day: date | None
+    days: tuple[date, ...]
     """Of the header of a run, where one stands above it."""
 
 
@@ -48,7 +48,7 @@ class TextScanner:
         self._known: tuple[int, bytes, Layout] | None = None
         self._goes_on: tuple[Layout, str] | None = None
         self._end: int | None = None
-        self._day: date | None = None
+        self._days: tuple[date, ...] = ()
 
     def read(self, data: bytes, *, at_end: bool = False) -> Iterator[Lines]:
         text = self._rest + data
@@ -60,7 +60,7 @@ class TextScanner:
             text = text[: text.rfind(b"\n") + 1]  # the last line is not all there
         run: list[_Table] = []
         for table in self._tables(text):
-            if run and (table.layout != run[-1].layout or table.day is not None):
+            if run and (table.layout != run[-1].layout or table.days):
                 yield from self._lines(run)
                 run = []
             run.append(table)
@@ -91,15 +91,14 @@ class TextScanner:
         current, begin = self._goes_on, 0
         for start, end in [*heads, (len(text), len(text))]:
             if current is not None and start > begin:
-                yield _Table(current[0], current[1], text[begin:start], self._day)
-                self._day = None
+                yield _Table(current[0], current[1], text[begin:start], self._days)
+                self._days = ()
             if start == end:
                 break
             line = text[start:end]
             current, begin = self._head(line), end + 1
             if current is None and (found := HEADER.match(line)) is not None:
-                days = mpstat_header.parse(found).days
-                self._day = days[0] if days else None
+                self._days = mpstat_header.parse(found).days
         # What comes next without a header goes on with this one, from where it stopped.
         self._goes_on = None if current is None else (current[0], "")
 
@@ -116,8 +115,9 @@ class TextScanner:
 
     def _lines(self, run: Sequence[_Table]) -> Iterator[Lines]:
         layout = run[0].layout
-        if run[0].day is not None:
-            self.clock.begin(epoch_s(run[0].day))
+        if run[0].days:
+            self.clock.begin(run[0].days)
+            self._end = None
         bodies = [table.body.strip(b"\n") + b"\n" for table in run]
         if all(_is_even(body, layout.length) for body in bodies if body != b"\n"):
             found = self._by_columns(run, bodies)

@@ -18,7 +18,7 @@ from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
 from exhume.ingest.mpstat_clock import DayClock, day_clock
-from exhume.ingest.mpstat_header import HEADER, LocalClaim, epoch_s, local_claim
+from exhume.ingest.mpstat_header import HEADER, LocalClaim, local_claim
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
 from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.streams import Inflated, Source
@@ -142,11 +142,11 @@ class _Intervals(Struct):
         self._row(tokens[at:])
 
     def _run(self, days: tuple[date, ...]) -> None:
-        """Another one begins in the same file."""
+        """Another one begins in the same file; it may be of an earlier day."""
         self._close()
-        self._start = None
-        if days:
-            self.clock.begin(epoch_s(days[0]))
+        self._flush()
+        self._start, self.is_full = None, True
+        self.clock.begin(days)
 
     def _heading(self, tokens: list[str]) -> None:
         """With -r, -d and -w tables of something else follow, with the same times again."""
