@@ -42,6 +42,15 @@ def test_whole_seconds_of_many_lines_tell_the_offset_better_than_to_a_second(
         assert abs(claim.offset_ns - BOOT) <= NS // 5
 
 
+@given(KERNEL_TIMES)
+@settings(deadline=None)
+def test_lines_of_whole_seconds_stay_in_the_second_of_their_stamp(kernel: list[int]) -> None:
+    pairs = KernelPairs()
+    for at in kernel:
+        wall = (BOOT + at) // NS * NS
+        assert wall <= pairs.place(wall, at, NS) <= BOOT + at
+
+
 def test_a_reboot_in_the_middle_starts_anew() -> None:
     pairs = KernelPairs()
     pairs.place(BOOT + 500 * NS, 500 * NS, 0)

@@ -358,3 +358,13 @@ def test_sizes_that_journald_tells_are_no_times_of_copies(
     text = form(journal_fields("Journal is 8.0M", kernel=False, **size), journal_fields(PAUSED))
     (event,) = log_made.events(log_made.read(tmp_path / "journal", text))
     assert event.time_ns == AT_NS
+
+
+def test_a_kernel_line_stays_before_those_of_the_next_second(tmp_path: Path) -> None:
+    text = f"""2022-11-04T14:09:31 server kernel:[75215.928881] {PAUSED}
+2022-11-04T14:09:31 server systemd[1]: {RESTART}
+2022-11-04T14:09:32 server systemd[1]: {RESTART}
+"""
+    found = log_made.events(log_made.read(tmp_path / "messages", text))
+    assert [event.time_ns // NS % 60 for event in found] == [31, 31, 32]
+    assert found[0].fields["signature"] == "ena.tx_paused"

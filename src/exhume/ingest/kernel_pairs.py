@@ -26,35 +26,68 @@ _HARDWARE_CLOCK = re.compile(r"setting system clock to .{1,32} \((\d{9,10})\)")
 _AUDIT = re.compile(r"audit\((\d{9,10})\.(\d{3}):\d{1,12}\)")
 
 
+class _Bounds:
+    """What lines say of the difference between the two clocks."""
+
+    def __init__(self, most: int) -> None:
+        self._low: deque[int] = deque(maxlen=most)
+        """What it is where a line was written as soon as the kernel spoke."""
+        self._high: deque[int] = deque(maxlen=most)
+        """It is no larger: nobody writes before."""
+
+    def __len__(self) -> int:
+        return len(self._high)
+
+    def add(self, lowest: int, highest: int) -> None:
+        self._low.append(lowest)
+        self._high.append(highest)
+
+    def clear(self) -> None:
+        self._low.clear()
+        self._high.clear()
+
+    @property
+    def highest(self) -> int:
+        return min(self._high)
+
+    @property
+    def lowest(self) -> int:
+        """By all lines that were not written late."""
+        highest, lowest = self.highest, max(self._low)
+        return lowest if lowest <= highest else max(low for low in self._low if low <= highest)
+
+
 class KernelPairs(Struct):
     """Of lines that show both times."""
 
-    _near: deque[int] = field(default_factory=lambda: deque(maxlen=_NEAR))
-    _all: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    _near: _Bounds = field(default_factory=lambda: _Bounds(_NEAR))
+    _all: _Bounds = field(default_factory=lambda: _Bounds(_KEPT))
     _last_kernel_ns: int = 0
 
     def place(self, wall_ns: int, kernel_ns: int, step_ns: int) -> int:
-        """When the kernel spoke, as wall time. `step_ns`: what wall times are rounded down to."""
-        latest = wall_ns + step_ns - kernel_ns
+        """When the kernel spoke, as wall time. `step_ns`: what wall times are rounded down to.
+
+        Of the times that fit it is the earliest: a line stays in the second that it is stamped
+        with, and other programs' lines after it mostly stay behind it.
+        """
+        lowest = wall_ns - kernel_ns
+        highest = lowest + max(step_ns - 1, 0)
         # The kernel's clock stands still while the machine sleeps, and the wall clock may be set.
-        slept = bool(self._near) and latest > min(self._near) + _MOST_LATE_NS
+        slept = len(self._near) > 0 and highest > self._near.highest + _MOST_LATE_NS
         if slept or kernel_ns < self._last_kernel_ns - _REBOOT_NS:
             self._near.clear()
             self._all.clear()
         self._last_kernel_ns = kernel_ns
-        self._near.append(latest)
-        self._all.append((latest, step_ns))
-        at = kernel_ns + min(self._near)
-        return max(at, wall_ns - _MOST_LATE_NS)
+        self._near.add(lowest, highest)
+        self._all.add(lowest, highest)
+        return max(kernel_ns + self._near.lowest, wall_ns - _MOST_LATE_NS)
 
     def claim(self) -> Claim | None:
         """Of the last boot in the log, since the machine slept."""
-        if not self._all:
+        if not len(self._all):
             return None
-        highest = min(latest for latest, _ in self._all)
-        lowest = max(latest - step for latest, step in self._all if latest - step <= highest)
         how = f"by {len(self._all)} lines of a log with wall time and the kernel's own"
-        return Claim((lowest + highest) // 2, Trust.UPTIME, how)
+        return Claim((self._all.lowest + self._all.highest) // 2, Trust.UPTIME, how)
 
 
 class KernelHints(Struct):
