@@ -37,6 +37,17 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
         expand([str(tmp_path / "*.data")], tmp_path / "out")
 
 
+def test_a_link_that_leads_to_itself_is_told_and_the_others_count(tmp_path: Path) -> None:
+    write(tmp_path / "a.data", "a")
+    (tmp_path / "loop.data").symlink_to("loop.data")
+    (tmp_path / "gone.data").symlink_to("nothing")
+    for given in ([str(tmp_path)], [str(tmp_path / "*.data")]):
+        found, missing = expand(given, tmp_path / "out")
+        assert [one.path.name for one in found] == ["a.data"]
+        assert [one.path.name for one in missing] == ["loop.data"]
+        assert "symbolic links" in missing[0].why
+
+
 def test_a_copy_has_the_same_id_and_a_longer_file_another(tmp_path: Path) -> None:
     write(tmp_path / "a", b"x" * 200_000)
     write(tmp_path / "b", b"x" * 200_000)

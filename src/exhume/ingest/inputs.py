@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
@@ -44,7 +45,7 @@ def expand(
     missing: list[Missing] = []
     for path, is_named in _paths(given):
         try:
-            real = path.resolve()
+            real = Path(os.path.realpath(path, strict=True))
             is_own = real.is_relative_to(besides.resolve())
             if piped is not None and real.is_relative_to(piped.resolve()):
                 is_own = False
@@ -53,7 +54,10 @@ def expand(
             if path.is_file():
                 found[real] = _input(path, is_named)
             elif is_named:
-                missing.append(Missing(path, "no such file" if not path.exists() else "not a file"))
+                missing.append(Missing(path, "not a file"))
+        except FileNotFoundError:
+            if is_named:
+                missing.append(Missing(path, "no such file"))
         except OSError as error:
             missing.append(Missing(path, error.strerror or str(error)))
     return sorted(found.values(), key=lambda one: str(one.path)), missing
