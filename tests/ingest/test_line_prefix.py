@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.ingest.line_prefix import plain, prefix_of
+from exhume.ingest.line_prefix import chunks, plain, prefix_of
 
 TABLE = b"""20:15:17     CPU    %usr   %nice    %sys   %idle
 20:15:18       0    1.00    0.00    2.00   97.00
@@ -38,3 +40,22 @@ def test_it_goes_however_the_text_is_cut(step: int) -> None:
     assert found is not None
     parts = (text[at : at + step] for at in range(0, len(text), step))
     assert b"".join(found.lines(parts)) == TABLE
+
+
+class _Dribble(io.BytesIO):
+    """Gives no more than so many bytes at once."""
+
+    step = 1
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(self.step)
+
+
+@given(st.integers(1, 60))
+def test_colours_go_however_the_text_is_cut(step: int) -> None:
+    # As sysstat 12 prints with S_COLORS=always.
+    text = TABLE.replace(b"   0.00", b"\x1b[34;22m   0.00\x1b[0m").replace(b"\n", b"\x1b[0m\n")
+    assert plain(text) == TABLE
+    stream = _Dribble(text)
+    stream.step = step
+    assert b"".join(chunks(stream, prefix_of(text))) == TABLE

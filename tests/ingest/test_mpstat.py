@@ -292,6 +292,19 @@ def test_what_was_put_before_every_line_does_no_harm(tmp_path: Path, prefix: str
     assert at(found, 1, 0)["system"] == 100
 
 
+def test_colours_do_no_harm(tmp_path: Path) -> None:
+    # As sysstat 12 prints with S_COLORS=always: what is zero is darker.
+    text = text_of([{0: BUSY, 1: SYSTEM}, {0: IDLE, 1: BUSY}])
+    coloured = text.replace("    0.00", "\x1b[34;22m    0.00\x1b[0m").replace("CPU ", "CPU\x1b[0m ")
+    path = Path(made.write(tmp_path / "x.txt", coloured))
+    format_ = recognise(Source.of(path))
+    assert format_ is not None
+    assert format_.name == "mpstat"
+    pieces = read(tmp_path, coloured)
+    assert np.array_equal(shares(pieces).percent, shares(read(tmp_path, text)).percent)
+    assert pieces[-1].facts.problems == ()
+
+
 def test_a_table_of_sar_says_that_its_system_time_holds_interrupts(tmp_path: Path) -> None:
     names = ("%usr", "%nice", "%sys", "%iowait", "%steal", "%idle")
     text = text_of([{0: SYSTEM}], names=names).replace("%usr", "%user").replace(" %sys", "%system")

@@ -3,6 +3,8 @@
 Nov 15 20:15:17 20:15:17     CPU    %usr …          of `mpstat 1 | ts`, or of a journal
 > 20:15:17     CPU    %usr …                        quoted in a mail
     20:15:17     CPU    %usr …                      indented in a ticket
+
+Colours (`S_COLORS=always`) go with it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from exhume.ingest.lines import without_colours
+
 _READ_BYTES = 4 << 20
+_LONGEST_ESCAPE = 64
 _CLOCK = rb"\d{1,2}(?::|[\x80-\xff]{3} ?)\d\d(?::|[\x80-\xff]{3} ?)\d\d(?:[\x80-\xff]{3})?"
 # The heading of a table of sysstat: a time, or none, and the names of columns.
 _HEADING = re.compile(
@@ -45,7 +50,7 @@ class LinePrefix:
 
 def prefix_of(head: bytes) -> LinePrefix | None:
     """None where lines begin as the tool wrote them."""
-    found = _HEADING.search(head)
+    found = _HEADING.search(without_colours(head))
     if found is None or not found["before"]:
         return None
     before = found["before"]
@@ -60,13 +65,26 @@ def prefix_of(head: bytes) -> LinePrefix | None:
 
 def plain(head: bytes) -> bytes:
     """The first bytes of a file, without it."""
+    head = without_colours(head)
     found = prefix_of(head)
     return head if found is None else found.stripped(head)
 
 
 def chunks(stream: BinaryIO, prefix: LinePrefix | None) -> Iterator[bytes]:
-    data = iter(lambda: stream.read(_READ_BYTES), b"")
+    data = _uncoloured(iter(lambda: stream.read(_READ_BYTES), b""))
     return data if prefix is None else prefix.lines(data)
+
+
+def _uncoloured(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        text = rest + chunk
+        # One may end in the next chunk.
+        escape = text.rfind(b"\x1b", max(0, len(text) - _LONGEST_ESCAPE))
+        end = escape if escape >= 0 else len(text)
+        rest = text[end:]
+        yield without_colours(text[:end])
+    yield without_colours(rest)
 
 
 def _form(part: re.Match[bytes]) -> bytes:

@@ -11,7 +11,7 @@ MAX_LINE = 1 << 14
 _BLOCK_BYTES = 1 << 20
 # Colours, `\x1b(B` of terminals that reset more than those, and titles of windows.
 _ESCAPE = re.compile(
-    r"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|\([A-Z0-9]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\))"
+    rb"\x1b(?:\[[0-9;?]{0,40}[A-Za-z]|\([A-Z0-9]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\))"
 )
 _BYTE_ORDER = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 """What Windows begins a text with. Of two bytes a character the zero one goes, which will do."""
@@ -47,11 +47,15 @@ def split(data: bytes, max_line: int = MAX_LINE) -> Iterator[str]:
     """
     for mark in _BYTE_ORDER:
         data = data.removeprefix(mark)
-    text = data.replace(b"\0", b"").decode("utf-8", "replace").removesuffix("\r")
-    if "\x1b" in text:
-        text = _ESCAPE.sub("", text)
+    data = without_colours(data.replace(b"\0", b""))
+    text = data.decode("utf-8", "replace").removesuffix("\r")
     for line in _LINE_END.split(text) if "\r" in text else text.split("\n"):
         yield line[:max_line].rstrip("\r")
+
+
+def without_colours(text: bytes) -> bytes:
+    """And without what else only a terminal understands."""
+    return _ESCAPE.sub(b"", text) if b"\x1b" in text else text
 
 
 def unpasted(line: str) -> str:

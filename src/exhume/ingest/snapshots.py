@@ -20,6 +20,7 @@ from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.context import Context
+from exhume.ingest.lines import without_colours
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece, Trust
@@ -34,7 +35,6 @@ from exhume.ingest.uptime_ties import UptimeTies
 
 # Other files have lines `Type=…` too.
 _SHOWN = re.compile(rb"^(?:Id=\S+\.service|NRestarts=\d+)\r?$", re.MULTILINE)
-_COLOURS = re.compile(rb"\x1b\[[0-9;?]{0,40}[A-Za-z]|\x1b\(B")
 _READ_BYTES = 4 << 20
 MAX_BLOCK_BYTES = 32 << 20
 _MOST_PROBLEMS = 3
@@ -228,8 +228,7 @@ class _Reader:
 
 def _plain(text: bytes) -> bytes:
     """With the line ends of this system, and without colours."""
-    if b"\x1b" in text:
-        text = _COLOURS.sub(b"", text)
+    text = without_colours(text)
     return text.replace(b"\r", b"") if b"\r" in text else text
 
 
