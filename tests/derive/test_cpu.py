@@ -113,6 +113,18 @@ def test_a_core_that_was_off_line_has_no_value_across_the_gap() -> None:
     assert np.isnan(found.percent[:, 0, 1:3]).all()
 
 
+def test_a_reboot_is_a_gap_on_all_cores() -> None:
+    busy = readings({"user": 90_000, "system": 9_000, "idle": 50_000}, {"user": 400, "idle": 700})
+    idle = readings({"user": 1, "idle": 140_000}, {"user": 2, "idle": 1_100}, core="4")
+    found = core_shares(
+        Block(a.field, ("3", "4"), a.tick_ns, np.hstack([a.values, b.values]))
+        for a, b in zip(busy, idle, strict=True)
+    )
+    assert found is not None
+    assert np.isnan(found.busy).all()
+    assert np.isnan(found.idle).all()
+
+
 def test_columns_that_an_old_kernel_lacks_read_as_zero() -> None:
     blocks = [
         block
@@ -147,13 +159,19 @@ counts = st.integers(0, 10**12) | st.integers(0, 200)
 row = st.none() | st.fixed_dictionaries(dict.fromkeys(CPU_MODES, counts))
 
 
+def is_reboot(a: dict[str, int], b: dict[str, int]) -> bool:
+    return b["user"] + b["system"] < a["user"] + a["system"] and b["idle"] < a["idle"]
+
+
 @given(st.lists(row, min_size=2, max_size=6))
 def test_shares_lie_within_0_and_100_and_make_100_whatever_the_kernel_says(
     rows: list[dict[str, int] | None],
 ) -> None:
     found = shares(*rows)
     known = ~np.isnan(found.busy[0])
-    assert known.tolist() == [a is not None and b is not None for a, b in pairwise(rows)]
+    assert known.tolist() == [
+        a is not None and b is not None and not is_reboot(a, b) for a, b in pairwise(rows)
+    ]
     values = np.vstack([found.percent[:, 0, known], found.idle[:, known]])
     assert (values >= 0).all()
     assert (values <= 100 + 1e-9).all()

@@ -92,6 +92,18 @@ def test_the_kernels_own_counters_win_and_mpstat_fills_their_holes(tmp_path: Pat
         assert not {EVENING * NS + s * NS for s in range(588, 595)} & set(ticks)
 
 
+def test_the_time_of_a_reboot_is_a_gap_between_copies(tmp_path: Path) -> None:
+    booted = "".join(
+        f"### {EVENING + second}.250 /proc/stat\ncpu  1 0 9 {second} 0 0 0 0 0 0\n"
+        f"cpu0 1 0 2 {second} 0 0 0 0 0 0\ncpu1 1 0 {second} 5 0 0 0 0 0 0\nctxt 1\n"
+        for second in range(630, 640)
+    )
+    do_import(tmp_path / "out", made.write(tmp_path / "x.log", stat(range(590, 605)) + booted))
+    assert core_one(tmp_path / "out", 596, 604) == [100] * 8
+    assert np.isnan(core_one(tmp_path / "out", 605, 630)).all()
+    assert core_one(tmp_path / "out", 631, 639) == [100] * 8
+
+
 def test_local_times_are_put_where_the_other_files_are(tmp_path: Path) -> None:
     copies = made.write(tmp_path / "proc_stat.log", stat(range(60)))
     local = made.write(tmp_path / "mpstat.txt", table(range(60), start=22 * 3600))

@@ -53,8 +53,24 @@ def core_shares(blocks: Iterable[Block], user_hz: int = 100) -> CoreShares | Non
         for mode in CPU_MODES
     }
     known = np.all([read[mode] != MISSING for mode in _NEEDED], axis=0)
+    known = known[:, :-1] & known[:, 1:]
+    known &= ~_booted(read, known)
     jiffies = np.diff(ticks) * user_hz / 1e9
-    return _shares(tuple(cores), ticks, read, known[:, :-1] & known[:, 1:], jiffies)
+    return _shares(tuple(cores), ticks, read, known, jiffies)
+
+
+def _booted(read: dict[str, I64], known: Bool) -> Bool:
+    """Intervals in which the machine started anew: what it did before that is not known.
+
+    Only idle and iowait start from zero on a core that was off line; then the others go on.
+    """
+
+    def rise(*modes: str) -> I64:
+        total = np.sum([read[mode] for mode in modes], axis=0)
+        rises: I64 = np.where(known, np.diff(total), 0).sum(axis=0)
+        return rises
+
+    return (rise("user", "system") < 0) & (rise("idle") < 0)
 
 
 def _aligned(block: Block | None, cores: list[int], ticks: I64, *, needed: bool) -> I64:
