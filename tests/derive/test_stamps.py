@@ -120,6 +120,22 @@ def test_a_year_that_is_left_out_is_that_by_which_the_file_was_written() -> None
     assert datetime.fromtimestamp(leap[0], UTC).year == 2024
 
 
+def test_a_log_may_say_nothing_for_most_of_a_year() -> None:
+    written = datetime(2025, 12, 5, tzinfo=UTC)
+    finder = StampFinder(Years(int(written.timestamp()) * NS))
+    found = [finder.find(f"{day} 12:00:00 host a: x") for day in ("Mar  3", "Nov 30", "Dec  1")]
+    days = [datetime.fromtimestamp(one.time_ns / NS, UTC).date() for one in found if one]
+    assert [str(day) for day in days] == ["2025-03-03", "2025-11-30", "2025-12-01"]
+
+
+@pytest.mark.parametrize("written", [datetime(2026, 1, 5), datetime(2027, 1, 5)])
+def test_a_late_line_of_the_old_year_stays_in_it(written: datetime) -> None:
+    finder = StampFinder(Years(int(written.replace(tzinfo=UTC).timestamp()) * NS))
+    found = [finder.find(f"{day} 12:00:00 host a: x") for day in ("Jan  1", "Dec 31", "Jan  2")]
+    years = [datetime.fromtimestamp(one.time_ns / NS, UTC).year for one in found if one]
+    assert years == [written.year, written.year - 1, written.year]
+
+
 def test_new_year_is_crossed_in_the_middle_of_a_log() -> None:
     written = datetime(2027, 1, 2, tzinfo=UTC)
     finder = StampFinder(Years(int(written.timestamp()) * NS))

@@ -25,6 +25,8 @@ _CLOCK_12 = r"(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?([AaPp][Mm])\b)?(?!\
 _TAI64_LATE_S = (1 << 62) + 10
 """What daemontools add to seconds since 1970: https://cr.yp.to/libtai/tai64.html"""
 _HALF_YEAR_DAYS = 183
+_NEARLY_A_YEAR_DAYS = 341
+"""From a day of January to one of December before it. Months count 31 days here."""
 _SEARCHED = 100
 """Characters of a line in which a stamp is looked for."""
 
@@ -52,14 +54,20 @@ class Years(Struct):
             self.year = self._first(month, day)
         elif at < self._day - _HALF_YEAR_DAYS:
             self.year += 1
-        elif at > self._day + _HALF_YEAR_DAYS:  # a line of the old year behind one of the new
+        elif at > self._day + _HALF_YEAR_DAYS and (
+            at > self._day + _NEARLY_A_YEAR_DAYS or (self.year, month, day) > self._newest()
+        ):  # a line of the old year behind one of the new; else nothing was said for long
             return self.year - 1
         self._day = at
         return self.year
 
-    def _first(self, month: int, day: int) -> int:
+    def _newest(self) -> tuple[int, int, int]:
         newest = datetime.fromtimestamp(self.newest_ns // NS + _DAY_S, UTC)
-        year = newest.year if (month, day) <= (newest.month, newest.day) else newest.year - 1
+        return newest.year, newest.month, newest.day
+
+    def _first(self, month: int, day: int) -> int:
+        year, *newest = self._newest()
+        year = year if [month, day] <= newest else year - 1
         while (month, day) == (2, 29) and _day_s(year, month, day) is None and year > 1990:
             year -= 1
         return year
