@@ -8,7 +8,8 @@ from jsonschema import Draft202012Validator
 
 from exhume.cli import main as cli
 from exhume.cli.schemas import schemas
-from exhume.errors import EXIT_USAGE
+from exhume.errors import EXIT_INTERRUPTED, EXIT_USAGE
+from exhume.ingest import importing
 from tests.ingest import made
 from tests.ingest.made import write
 
@@ -32,6 +33,19 @@ def test_an_import_says_what_became_of_each_file_and_what_to_ask_next(
         assert f"exhume {command} --data {out} " in shown
     assert cli.main(["top", "--data", str(out)]) == 0
     assert "worker" in capsys.readouterr().out
+
+
+def test_an_interrupted_import_says_that_it_can_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importing, "run", interrupted)
+    assert run(write(tmp_path / "a.data", made.capture(1.0).file())) == EXIT_INTERRUPTED
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert "the same command goes on" in said[0]
 
 
 def test_what_was_imported_is_asked_as_if_its_end_were_now(

@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from exhume.cli import common
-from exhume.errors import EXIT_DATA
+from exhume.errors import EXIT_DATA, EXIT_INTERRUPTED, ExhumeError
 from exhume.ingest.report import ImportReport
 from exhume.ingest.tuning import tune
 
@@ -131,8 +131,12 @@ def run(args: argparse.Namespace) -> int:
         event=args.event,
         jobs=args.jobs,
     )
-    with _bar() as watch:
-        report = run_import(options, Host(), watch)
+    try:
+        with _bar() as watch:
+            report = run_import(options, Host(), watch)
+    except KeyboardInterrupt:
+        what = "interrupted; what was read is kept, and the same command goes on from there"
+        raise ExhumeError(what, exit_code=EXIT_INTERRUPTED) from None
     if args.json:
         common.print_json(report)
     else:

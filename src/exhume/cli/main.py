@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import NoReturn, Protocol, cast
 
 from exhume import __version__
-from exhume.errors import EXIT_INTERNAL, EXIT_PERMISSION, EXIT_USAGE, ExhumeError
+from exhume.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PERMISSION, EXIT_USAGE, ExhumeError
 
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("up", "Record this node, and say where to look."),
@@ -51,7 +51,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 MODULES = {"import": "import_files"}
 """Where that name is none that Python lets one import."""
 
-EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 
