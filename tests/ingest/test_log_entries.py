@@ -52,6 +52,21 @@ def test_a_line_that_a_terminal_broke_in_two_is_read_as_one(width: int, tmp_path
         assert event.count == 1
 
 
+def test_a_word_that_a_terminal_broke_is_whole_again(tmp_path: Path) -> None:
+    lines = (
+        "CPU 2/KVM invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=872",
+        "Memory cgroup out of memory: Killed process 10494 (qemu-system-x86) total-vm:18892kB, "
+        "anon-rss:4292kB, file-rss:3428kB, shmem-rss:0kB, UID:107 pgtables:1372kB",
+        "Memory cgroup out of memory: Killed process 10495 (qemu-system-x86) total-vm:18892kB, "
+        "anon-rss:4292kB, file-rss:3428kB, shmem-rss:0kB, UID:107 pgtables:1372kB",
+    )
+    text = ""
+    for line in (f"Jun 23 10:10:34 hv kernel: {line}" for line in lines):
+        text += "".join(line[at : at + 80] + "\n" for at in range(0, len(line), 80))
+    _, *killed = events(read(tmp_path / "a", text))
+    assert [event.fields["comm"] for event in killed] == ["qemu-system-x86"] * 2
+
+
 def test_the_story_as_it_was_copied(tmp_path: Path) -> None:
     text = (
         "[1.0] ena 0000:20:03.0 eth0: TX q 5 is paused for too long (threshold 5000000). Time\n"

@@ -65,7 +65,10 @@ class HostEvents(Struct):
     _last: Entry | None = None
     _last_found: Match | None = None
     _parts: int = 1
-    _width: int = 0
+    _length: int = 0
+    """Of its last part, as it stands in the file; of the first one without stamp and host."""
+    _widths: list[int] = field(default_factory=lambda: [0, 0])
+    """The longest of the lines that were joined: of first parts, and of those that go on."""
     _restarts: dict[int, dict[str, int]] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> bool:
@@ -76,6 +79,7 @@ class HostEvents(Struct):
             return False
         found = match(entry.text, kernel_log() if entry.is_kernel else job_log())
         self._last, self._last_found, self._parts = entry, found, 1
+        self._length = len(entry.text)
         if found is not None or (entry.is_kernel and entry.level <= _WARNING):
             self._keep(entry, found)
         return found is not None
@@ -110,8 +114,8 @@ class HostEvents(Struct):
         if match(rest.text, known) is not None:
             return False
         # A terminal breaks at its width; where the line is shorter, a blank was lost there.
-        is_full = len(last.text) >= self._width
-        self._width = max(self._width, len(last.text))
+        goes_on = last.is_rest or self._parts > 1
+        is_full = self._length >= self._widths[goes_on]
         for between in ("", " ") if is_full else (" ", ""):
             text = last.text + between + rest.text
             joined = match(text, known)
@@ -122,6 +126,8 @@ class HostEvents(Struct):
             whole = replace(last, text=text)
             self._last, self._last_found = whole, joined
             self._parts += 1
+            self._widths[goes_on] = max(self._widths[goes_on], self._length)
+            self._length = len(rest.text)
             self._keep(whole, joined)
             return True
         return False
