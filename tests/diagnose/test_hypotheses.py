@@ -223,6 +223,31 @@ def test_a_service_that_dies_again_and_again_is_why_its_clients_fail() -> None:
     assert case.suspects[0].culprit.comm == "backend"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "is_named"),
+    [
+        ("ecs.service", "TX q 5 is paused for too long. usecs since napi 6328000", False),
+        ("ecs.service", "ecs-agent refused", False),
+        ("ecs.service", "no answer of ecs@2.service", False),
+        ("ecs.service", "no answer of old.ecs", False),
+        ("ecs.service", "no route to ecs.example.com", False),
+        ("ecs.service", "ecs.service: refused", True),
+        ("ecs.service", "no answer of /usr/bin/ecs.", True),
+        ("ecs@2.service", "ecs@2: refused", True),
+        ("3f4e5d6c7b8a", "docker://3f4e5d6c7b8a90b1c2d3e4f5 is unhealthy", True),
+        ("k8s.io/agent", "k8s.io/agent is unhealthy", True),
+    ],
+)
+def test_a_symptom_names_whom_it_has_as_a_word_of_its_own(
+    name: str, text: str, is_named: bool
+) -> None:
+    starts = tuple(event(second, "unit-start", name) for second in range(0, 600, 10))
+    seen = observation(events=starts, lifecycles=(lifecycle("unit", name, 60),))
+    like = [replace(one, text=text, is_late=False) for one in stalls()]
+    case = judged(scene(seen, like, core=None, place="untested"))
+    assert any("the symptom names it" in one.claim for one in case.evidence) == is_named
+
+
 def test_a_service_that_is_up_and_still_starting_does_not_answer_either() -> None:
     """Its clients fail while it lives, before it listens: but only since it loops."""
     begin, end = 300, 420

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from shlex import quote
@@ -22,6 +23,7 @@ from exhume.model.window import Window
 
 _LEAST_SHARE = 0.3
 _SECOND_NS = 1_000_000_000
+_ID = re.compile(r"[0-9a-f]{12,63}")
 
 
 def crash_loop(scene: Scene) -> Iterator[Suspicion]:
@@ -124,7 +126,13 @@ def _down(scene: Scene, one: Lifecycle) -> list[Window]:
 
 def _is_named(scene: Scene, name: str) -> bool:
     stem = name.removesuffix(".service")
-    return len(stem) > 2 and any(stem in one.text for one in scene.like[:20])
+    if len(stem) <= 2:
+        return False
+    # A word by itself: no `ecs` is in `usecs`, `ecs-agent`, `ecs@2` or `ecs.example.com`.
+    # A container's id is cut short in some places.
+    rest = "[0-9a-f]*" if _ID.fullmatch(stem) else ""
+    word = re.compile(rf"(?<![\w.@-]){re.escape(stem)}{rest}(?:\.service)?(?![\w@-]|\.\w)")
+    return any(word.search(one.text) for one in scene.like[:20])
 
 
 def _holds_core(scene: Scene, one: Lifecycle) -> bool:
