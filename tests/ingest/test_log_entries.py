@@ -114,6 +114,31 @@ def test_the_frames_of_a_lockup_are_kept_the_innermost_first(tmp_path: Path) -> 
     assert (event.core, event.pid, event.subject) == (1, 172, "statsd-node")
 
 
+HARD = "NMI watchdog: Watchdog detected hard LOCKUP on cpu 7"
+STALL = "rcu: \t7-....: (59999 ticks this GP) idle=b02/1/0x4000000000000000 softirq=1/2 fqs=14"
+
+
+@pytest.mark.parametrize("opened", [HARD, STALL])
+@pytest.mark.parametrize(
+    ("below", "comm", "pid"),
+    [
+        ("CPU: 7 PID: 1234 Comm: stress Not tainted 5.4.0 #1", "stress", 1234),
+        ("CPU: 7 UID: 0 PID: 12 Comm: my job Kdump: loaded Tainted: G  L  6.12", "my job", 12),
+        ("CPU: 0 PID: 1234 Comm: noticed Not tainted 5.4.0 #1", None, None),
+        ("CPU: 7 PID: 0 Comm: swapper/7 Not tainted 5.4.0 #1", None, None),
+    ],
+)
+def test_who_had_the_core_is_named_below_the_line_that_does_not_say_it(
+    opened: str, below: str, comm: str | None, pid: int | None
+) -> None:
+    entries = [Entry(0, opened, is_kernel=True)]
+    entries += [Entry(n, line, True, 4) for n, line in enumerate(("rcu: \t(t=60000 jiffies g=5)",
+                "NMI backtrace for cpu 7", below, "RIP: 0010:walk+0x1/0x2"))]  # fmt: skip
+    event = next(one for one in collected(*entries) if one.core is not None)
+    assert (event.fields.get("comm"), event.pid) == (comm, pid)
+    assert event.fields["frames"] == "walk"
+
+
 def test_a_trace_is_bounded_and_ends_after_a_while() -> None:
     entries = [Entry(0, TRACE.split("\n")[0], is_kernel=True)]
     entries += [Entry(n, f" f{n}+0x1/0x2", is_kernel=True) for n in range(200)]

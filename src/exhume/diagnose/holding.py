@@ -101,7 +101,7 @@ def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
     counterfactual, met, chance = four_tests.counterfactual(causes, every, scene.seen.window)
     mode = "user mode" if occupant.user_share >= 0.5 else "the kernel"
     claim = (
-        f"{occupant.comm} had CPU {scene.core} in {mode} for {100 * holder.share:.0f} % of the "
+        f"{occupant.name} had CPU {scene.core} in {mode} for {100 * holder.share:.0f} % of the "
         f"time the victim waited ({len(holder.stalls)} of {holder.of_stalls} times looked at), "
         f"{doing}"
     )

@@ -112,7 +112,7 @@ class Suspicion(Struct, frozen=True):
 
 def party_of(occupant: Occupant, core: int | None = None) -> Party:
     return Party(
-        comm=occupant.comm,
+        comm=occupant.comm or None,
         pid=occupant.pid if occupant.pid > 0 else None,
         unit=occupant.unit or None,
         container=occupant.container or None,

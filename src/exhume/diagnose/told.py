@@ -23,7 +23,7 @@ def told_holds(events: Sequence[EventAnswer], sampled: Sequence[Hold]) -> tuple[
                 Hold(
                     core=event.core,
                     window=window,
-                    comm=str(event.fields.get("comm", event.subject)),
+                    comm=str(event.fields.get("comm", "")),
                     pid=event.pid if event.pid is not None else -1,
                     tid=event.pid if event.pid is not None else -1,
                     cgroup="",
@@ -41,7 +41,7 @@ def told_occupant(events: Sequence[EventAnswer], core: int, window: Window) -> O
     for event, stuck in _stuck(events):
         if event.core == core and stuck.overlaps(window):
             return Occupant(
-                comm=str(event.fields.get("comm", event.subject)),
+                comm=str(event.fields.get("comm", "")),
                 pid=event.pid if event.pid is not None else -1,
                 cgroup="",
                 unit="",

@@ -11,6 +11,7 @@ class Occupant(Struct, frozen=True):
     """A process on one core. Shares are of the samples named."""
 
     comm: str
+    """Empty where it is only known that somebody was there."""
     pid: int
     cgroup: str
     unit: str
@@ -29,6 +30,10 @@ class Occupant(Struct, frozen=True):
     frames: dict[str, float] = field(default_factory=dict)
     """Kernel and user functions in its stacks, with the share of its samples that have them."""
     is_kernel_thread: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.comm or "somebody"
 
     @property
     def system_share(self) -> float:
@@ -51,6 +56,7 @@ class Hold(Struct, frozen=True):
     core: int
     window: Window
     comm: str
+    """Empty where the kernel's line does not say who it was."""
     pid: int
     tid: int
     cgroup: str

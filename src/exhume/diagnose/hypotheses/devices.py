@@ -115,7 +115,7 @@ def lock_contention(scene: Scene) -> Iterator[Suspicion]:
             continue
         window = holder.stalls[0].window
         claim = (
-            f"{holder.occupant.comm} waits for a lock in {100 * found.share:.0f} % of its samples "
+            f"{holder.occupant.name} waits for a lock in {100 * found.share:.0f} % of its samples "
             f"({found.function})"
         )
         figures: dict[str, str | int | float] = {

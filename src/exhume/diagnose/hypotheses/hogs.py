@@ -13,7 +13,7 @@ from exhume.diagnose.holding import Holder, held_core, holders
 from exhume.diagnose.kernel_paths import matches
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
 from exhume.diagnose.symptoms import name_and_pid
-from exhume.model.case import Actions, Party, Tests
+from exhume.model.case import Actions, Confidence, Party, Tests
 from exhume.model.occupancy import Occupant
 from exhume.model.series import MISSING
 from exhume.model.window import Window
@@ -46,7 +46,8 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         kind, word = "userspace-hog", "in user mode"
     else:
         kind, word = "kernel-hog", "inside the kernel"
-    doing = next((one.path.meaning for one in matches(occupant.frames)), "computing")
+    otherwise = "computing" if occupant.comm else "doing what is not said"
+    doing = next((one.path.meaning for one in matches(occupant.frames)), otherwise)
     step = held_core(scene, holder, "computing" if in_user else doing)
     culprit = party_of(occupant, scene.core)
     steps: tuple[Step, ...] = (step,)
@@ -58,22 +59,28 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
     if period is not None:
         details["period_seconds"] = round(period, 2)
     every = f", every {period:.1f} s" if period is not None else ""
+    victim = scene.symptom.victim
+    # Of a lockup the core is all that is known of the victim.
+    harm = f"{victim.name} can't run" if victim != Party(core=scene.core) else "nobody else runs"
+    unsaid = "" if occupant.comm else "; who it is is not said"
+    at_most: Confidence = "high" if occupant.comm else "low"
+    if kind == "kernel-hog" and occupant.comm and _is_made_to(occupant):
+        at_most = "medium"  # whoever is made to do that work by others is not at fault
     return Suspicion(
         kind=kind,
         culprit=culprit,
         summary=(
-            f"{occupant.comm} keeps CPU {scene.core} to itself {word}{every}, and "
-            f"{scene.symptom.victim.name} can't run there meanwhile"
+            f"{occupant.name} keeps CPU {scene.core} to itself {word}{every}, and {harm} there "
+            f"meanwhile{unsaid}"
         ),
-        steps=(*steps[:-1], _as_root(steps[-1])),
+        steps=(*steps[:-1], _as_root(steps[-1])) if occupant.comm else steps,
         depth=2 if kind == "realtime-hog" else 1,
         payer=culprit,
-        victim=scene.symptom.victim,
+        victim=victim,
         details=details,
         actions=_actions(culprit, kind, scene.core),
-        # Whoever is made to do that work by others pays for it: it is not at fault.
         contradiction=not_waiting(scene) or ("" if priority else _shares(holder)),
-        at_most="medium" if kind == "kernel-hog" and _is_made_to(occupant) else "high",
+        at_most=at_most,
     )
 
 

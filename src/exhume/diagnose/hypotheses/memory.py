@@ -135,7 +135,7 @@ def _fault_frames(scene: Scene) -> tuple[Proof, ...]:
             return (
                 Proof(
                     "samples",
-                    f"{100 * found.share:.0f} % of {holder.occupant.comm}'s samples on CPU "
+                    f"{100 * found.share:.0f} % of {holder.occupant.name}'s samples on CPU "
                     f"{scene.core} serve page faults ({found.function})",
                     {"function": found.function, "share": round(found.share, 3)},
                     window,
@@ -160,11 +160,11 @@ def reclaim(scene: Scene) -> Iterator[Suspicion]:
         amount = mean_of(rates(series).per_second) if series is not None else None
         tests = weigh(scene, holder.causes, "passed", amount)
         where = f"below the limit of {culprit.cgroup}" if limited and culprit.cgroup else "first"
-        claim = f"{holder.occupant.comm} had to free memory {where} ({found.function})"
+        claim = f"{holder.occupant.name} had to free memory {where} ({found.function})"
         proofs = [
             Proof(
                 "samples",
-                f"{100 * found.share:.0f} % of {holder.occupant.comm}'s samples free memory",
+                f"{100 * found.share:.0f} % of {holder.occupant.name}'s samples free memory",
                 {"function": found.function, "share": round(found.share, 3)},
                 holder.stalls[0].window,
                 check_top(scene.core, holder.stalls[0].window),
@@ -176,7 +176,7 @@ def reclaim(scene: Scene) -> Iterator[Suspicion]:
         yield Suspicion(
             kind="memory-reclaim",
             culprit=culprit,
-            summary=f"{holder.occupant.comm} spends its time freeing memory {where}",
+            summary=f"{holder.occupant.name} spends its time freeing memory {where}",
             steps=(*near, Step(claim, "root_cause", tests, tuple(proofs))),
             depth=2,
             payer=party(scene.seen, holder.occupant.comm, scene.core),

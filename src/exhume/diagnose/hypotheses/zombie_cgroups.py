@@ -44,7 +44,7 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
         yield Suspicion(
             kind="zombie-cgroups",
             culprit=payer,
-            summary=f"{holder.occupant.comm} walks memory cgroups",
+            summary=f"{holder.occupant.name} walks memory cgroups",
             steps=(*near, walked),
             depth=2,
             payer=payer,
@@ -183,7 +183,7 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
     proofs = [
         Proof(
             "samples",
-            f"{100 * walk.share:.0f} % of {holder.occupant.comm}'s samples have {walk.function} in "
+            f"{100 * walk.share:.0f} % of {holder.occupant.name}'s samples have {walk.function} in "
             "their stack",
             {"function": walk.function, "share_percent": round(100 * walk.share, 1)},
             holder.stalls[0].window,
@@ -209,7 +209,7 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
     walker, reschedules = walker_of(scene.seen.kernel)
     note = "lets others run meanwhile" if reschedules else "lets nobody else run meanwhile"
     claim = (
-        f"{holder.occupant.comm} was walking dead memory cgroups in {walk.function} "
+        f"{holder.occupant.name} was walking dead memory cgroups in {walk.function} "
         f"(on this kernel, {scene.seen.kernel or 'of unknown version'}, {walker}; it {note})"
     )
     return Step(claim, "mechanism", Tests(order, "passed", dose, counterfactual), tuple(proofs))
