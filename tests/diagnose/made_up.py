@@ -190,7 +190,8 @@ def scene(
     def stall(one: Symptom) -> Stall:
         if core is None:
             return Stall(one, one.window, None, None)
-        there = Occupancy(core, one.window, 100, tuple(during), softirq)
+        samples = 100 if during or softirq else 0
+        there = Occupancy(core, one.window, samples, tuple(during), softirq)
         return Stall(one, one.window, core, CloseUp(there))
 
     return Scene(

@@ -8,6 +8,7 @@ from exhume.diagnose.hypotheses import (
     births,
     bystanders,
     devices,
+    full_cores,
     hogs,
     memory,
     network,
@@ -35,5 +36,6 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     devices.io_stall,
     devices.lock_contention,
     hogs.suspects,
+    full_cores.suspects,
     bystanders.suspects,
 )

@@ -1,0 +1,102 @@
+"""The victim's core was full just then by its own times, and nobody was sampled there.
+
+It is the mechanism alone: that the core was taken is known, who took it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from exhume.derive.rates import Intervals
+from exhume.detect.cores import bursts
+from exhume.diagnose.cause import mean_of, weigh
+from exhume.diagnose.four_tests import widened
+from exhume.diagnose.hypotheses.hogs import not_waiting
+from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
+from exhume.model.answers import MAP_MODES
+from exhume.model.arrays import Bool
+from exhume.model.case import Party
+from exhume.model.observation import CoreLoad
+from exhume.model.window import Window
+
+_HALF = 0.5
+_TAKEN = ("system", "irq", "softirq")
+"""Time in user mode is what cores are for; stolen time has a hypothesis of its own."""
+
+
+def suspects(scene: Scene) -> Iterator[Suspicion]:
+    load = scene.seen.load
+    if load is None or scene.core is None or scene.core not in load.cores or _is_sampled(scene):
+        return
+    index = load.cores.index(scene.core)
+    own = CoreLoad((scene.core,), load.start_ns, load.end_ns, load.permille[:, :, [index]])
+    full = [window for _, window, rows in bursts(own) if _mode(own, rows) in _TAKEN]
+    met = [one.window for one in scene.like if _fill(full, one.window) >= _HALF]
+    if not met:
+        return
+    yield _suspicion(scene, load, own, full, met)
+
+
+def _suspicion(
+    scene: Scene, load: CoreLoad, own: CoreLoad, full: Sequence[Window], met: Sequence[Window]
+) -> Suspicion:
+    core, victim = scene.core, scene.symptom.victim
+    burst = max((w for w in full if _fill([w], met[0]) > 0), key=lambda w: w.seconds)
+    taken = np.array([own.mode(name)[:, 0] for name in _TAKEN], np.float64).T.sum(axis=1)
+    there = (own.end_ns > burst.start_ns) & (own.start_ns < burst.end_ns)
+    percent, mode = float(np.nanmean(taken[there])), _mode(own, there)
+    mean = float(np.nanmean(load.within(burst).busy()))
+    was_full = f"CPU {core} was full for {burst.seconds:.0f} s"
+    claim = (
+        f"{was_full}, {percent:.0f} % of it in the kernel (mostly {mode}), and the mean of all "
+        f"cores was {mean:.0f} %; so it was {len(met)} of {len(scene.like)} times that harm was "
+        "done"
+    )
+    figures: dict[str, str | int | float] = {
+        "seconds": round(burst.seconds, 1),
+        "mode": mode,
+        "kernel_percent": round(percent, 1),
+        "node_mean_percent": round(mean, 1),
+        "stalls_met": len(met),
+        "stalls": len(scene.like),
+    }
+    check = f"exhume cores --from {burst.start_ns / 1e9 - 5:.0f} --to {burst.end_ns / 1e9 + 5:.0f}"
+    amount = mean_of(Intervals(own.start_ns, own.end_ns, taken))
+    tests = weigh(scene, full, scene.place, amount)
+    return Suspicion(
+        kind="kernel-hog" if mode == "system" else "unknown",
+        culprit=Party(core=core),
+        summary=(
+            f"{was_full} in the kernel, and {victim.name} waited for it; who had it was not "
+            "recorded"
+        ),
+        steps=(
+            Step(claim, "mechanism", tests, (Proof("core times", claim, figures, burst, check),)),
+        ),
+        depth=1,
+        victim=victim,
+        details={"mode": mode, "seconds": round(burst.seconds, 1)},
+        contradiction=not_waiting(scene),
+        at_most="low",
+        missing=(
+            f"who had CPU {core}: run exhume record on this node, or import perf captures (perf "
+            "record -F 97 -g -a) of such a time with the other files",
+        ),
+    )
+
+
+def _is_sampled(scene: Scene) -> bool:
+    looked_at = (stall.close_up for stall in scene.stalls if stall.close_up is not None)
+    return any(one.during.samples or one.during.occupants for one in looked_at)
+
+
+def _mode(own: CoreLoad, rows: slice | Bool) -> str:
+    return MAP_MODES[int(own.permille[:5, rows, 0].mean(axis=1).argmax())]
+
+
+def _fill(full: Sequence[Window], harm: Window) -> float:
+    """How much of the harm they cover. What ended just before a line was written counts, too."""
+    parts = (window.clip(widened(harm)) for window in full)
+    return sum(part.seconds for part in parts if part is not None) / max(harm.seconds, 1e-9)
