@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from exhume.cli.main import main
 from tests.cli.ask import Ask
 from tests.cli.made_up import HOSTILE, assert_harmless
 from tests.cli.story import STARTS, record
@@ -60,3 +61,25 @@ def test_hostile_names_stay_names(
 ) -> None:
     data = record(tmp_path, {"unit": name, "container": name})
     assert_harmless(Ask(data, capsys)("units"))
+
+
+def test_what_the_kubelet_says_loops_is_told_of_though_nobody_counted_its_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = (
+        '2345 pod_workers.go:1301] "Error syncing pod, skipping" err="failed to \\"StartContainer'
+        '\\" for \\"agent\\" with CrashLoopBackOff: \\"back-off 5m0s restarting failed '
+        'container=agent pod=agent-x7k2p_kube-system(8f0d)\\"" pod="kube-system/agent-x7k2p"'
+    )
+    times = [f"20:{second // 60:02}:{second % 60:02}" for second in range(0, 600, 20)]
+    log, data = tmp_path / "kubelet.log", str(tmp_path / "data")
+    log.write_text("".join(f"E1115 {time}.123456    {said}\n" for time in times))
+    assert main(["import", str(log), "--into", data]) == 0
+    capsys.readouterr()
+    assert main(["units", "--data", data]) == 0
+    told = capsys.readouterr().out
+    assert "Nothing loops" not in told
+    assert "Container kube-system/agent-x7k2p/agent: whoever starts it waits" in told
+    assert main(["why", "--data", data]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "agent-x7k2p/agent fails again and again: CrashLoopBackOff, 5m0s" in told

@@ -54,7 +54,7 @@ class Runs(Struct, frozen=True):
     restarts: int = 0
     """By a supervisor, as it counts them."""
     waits_to_restart: bool = False
-    """Seen in systemd's auto-restart state, in 3 of 5 looks or more."""
+    """Seen in systemd's auto-restart state, in 3 of 5 looks or more; or the kubelet says so."""
 
     @property
     def starts(self) -> int:

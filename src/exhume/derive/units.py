@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct, field
 
+from exhume.derive.backoffs import backoffs
 from exhume.derive.loops import (
     LEAST_STARTS,
     PAUSES,
@@ -77,9 +78,16 @@ def of_containers(
     seconds: float,
     window: Window | None = None,
 ) -> list[Lifecycle]:
-    """By label, over all ids: one that is removed and run anew has a new id each time."""
+    """By label, over all ids: one that is removed and run anew has a new id each time.
+
+    Of one that the kubelet waits to start again, its lines alone may tell.
+    """
     found = []
-    for name, group in _by_subject(events, "container-start", "container-exit").items():
+    told = list(events)
+    waits = backoffs(told)
+    groups = {name: _Group() for name in waits}
+    groups |= _by_subject(told, "container-start", "container-exit")
+    for name, group in groups.items():
         codes = [event.fields["exit_code"] for event in group.ends if "exit_code" in event.fields]
         runs = Runs(
             *_starts(group.starts),
@@ -87,14 +95,16 @@ def of_containers(
             known_ends=len(codes),
             bad_ends=sum(code != 0 for code in codes),
             restarts=restarts.get(name, 0),
+            waits_to_restart=name in waits,
         )
         mark = mark_supervised(runs)
         both = [*group.starts, *group.ends]
         image = next((str(event.fields["image"]) for event in both if "image" in event.fields), "")
+        detail = image or (waits[name].words if name in waits else "")
         ids = len({str(event.fields["id"]) for event in both if "id" in event.fields})
         found.append(
             _lifecycle(
-                "container", name, image, mark, runs, seconds, window, restarts.get(name), ids
+                "container", name, detail, mark, runs, seconds, window, restarts.get(name), ids
             )
         )
     return found

@@ -30,9 +30,12 @@ def crash_loops(seen: Observation) -> Iterator[Finding]:
             figures["zombies_per_start"] = round(one.zombies_per_start, 2)
         if one.success_percent_of_known_ends is not None:
             figures["success_percent"] = round(one.success_percent_of_known_ends, 1)
+        claim = f"{one.kind} {one.name} was started {one.starts:,} times{lived}"
+        if not one.starts:  # its supervisor says so
+            claim = f"{one.kind} {one.name} fails again and again: {one.detail or 'it waits'}"
         yield Finding(
             "crash-loop",
-            f"{one.kind} {one.name} was started {one.starts:,} times{lived}",
+            claim,
             seen.window,
             subject=one.name,
             figures=figures,

@@ -89,9 +89,10 @@ def _row(one: Lifecycle, view: Viewpoint) -> list[tuple[str, Style]]:
     bad = Style(color="red", bold=True)
     success = one.success_percent_of_known_ends
     fails = success is not None and success < 50
+    is_counted = one.starts > 0 or one.mark != "crash loop"
     return [
-        (f"{one.starts:,}", _BOLD),
-        (number(round(one.starts_per_hour, 1)), Style()),
+        (f"{one.starts:,}" if is_counted else "–", _BOLD),
+        (number(round(one.starts_per_hour, 1)) if is_counted else "–", Style()),
         (seconds(one.median_lifetime_seconds), Style()),
         ("" if success is None else percent(success), bad if fails else Style()),
         (zombies, bad if one.zombies_per_start else Style()),
@@ -123,6 +124,9 @@ def _sentence(one: Lifecycle) -> str:
         reasons.append(f"lives {seconds(one.median_lifetime_seconds)} in the median")
     if one.kind == "container" and one.ids and not one.restarts and one.ids > 1:
         reasons.append(f"{one.ids} ids under one name, so nobody counts restarts")
+    if not reasons:
+        said = f" ({printable(one.detail)})" if one.detail and not one.starts else ""
+        reasons.append(f"whoever starts it waits before it tries again{said}")
     text = f"{name[0].upper()}{name[1:]}{parent}: {', '.join(reasons)}."
     if one.zombies_per_start:
         per_hour = number(round(one.zombies_per_start * one.starts_per_hour))

@@ -15,7 +15,7 @@ from exhume.store.recording import Recording
 
 KINDS = ("unit", "container", "process")
 _TOLD = ("births", "removals", "releases")
-_EVENTS = ("unit-start", "unit-failed", "container-start", "container-exit")
+_EVENTS = ("unit-start", "unit-failed", "container-start", "container-exit", "job-log")
 
 
 def lifecycles(
@@ -48,7 +48,9 @@ def lifecycles(
         told_events, restarts("unit.restarts"), lives, seconds, window
     )
     has_units = bool(found)  # also without systemd: its lines in an imported log tell of them
-    found += units.of_containers(told_events, restarts("container.restarts"), seconds, window)
+    restarted = restarts("container.restarts")
+    of_containers = units.of_containers(told_events, restarted, seconds, window)
+    found += of_containers
     found += units.of_processes(lives, seconds, window)
     times = process_times(recording, window)
     zombies = next(iter(every("memcg.zombies")), None)
@@ -67,7 +69,9 @@ def lifecycles(
         window=window,
         recorded_seconds=seconds,
         lifecycles=units.worst_first(one for one in found if one.kind in kinds),
-        notes=_notes(recording, window, ran, has_units=has_units),
+        notes=_notes(
+            recording, window, ran, has_units=has_units, has_containers=bool(of_containers)
+        ),
     )
 
 
@@ -84,13 +88,18 @@ def _gained_zombies(zombies: SeriesAnswer | None, boot: Window | None) -> int | 
 
 
 def _notes(
-    recording: Recording, window: Window, ran: tuple[Boot, ...], *, has_units: bool
+    recording: Recording,
+    window: Window,
+    ran: tuple[Boot, ...],
+    *,
+    has_units: bool,
+    has_containers: bool,
 ) -> tuple[str, ...]:
     fields = {field for view in recording.views(window) for field in view.fields()}
     notes = []
     if "unit.active" not in fields and not has_units:
         notes.append("no systemd units were recorded: systemd does not run here, or hides")
-    if "container.total" not in fields:
+    if "container.total" not in fields and not has_containers:
         notes.append("no containers were recorded: neither Docker nor CRI listens here")
     if len(ran) > 1:
         notes.append(f"{len(ran)} boots in this window: what started at boot counts as starts")
