@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -186,6 +187,37 @@ def test_what_a_restart_policy_starts_anew_keeps_its_id_and_is_told() -> None:
         found += [(e.kind, (e.time_ns - AT) // NS) for e in events if e.kind != "container-seen"]
     # At the last look it may have begun just before the one before.
     assert found == [("container-start", 8), ("container-exit", 16)]
+
+
+def test_what_ends_anew_was_started_though_no_look_saw_it_alive() -> None:
+    looks = DockerLooks()
+    found: list[tuple[str, int]] = []
+    for number, status in enumerate(("4 seconds", "3 seconds", "13 seconds", "2 seconds")):
+        text = table(line("3f1d2c4b5a69", "2 days ago", f"Restarting (1) {status} ago"))
+        _, events = looks.look(text, AT + number * 10 * NS)
+        found += [(e.kind, (e.time_ns - AT) // NS) for e in events if e.kind != "container-seen"]
+    # It was down at the look before: it can't have begun earlier.
+    assert found == [
+        ("container-start", 0), ("container-exit", 7), ("container-start", 20),
+        ("container-exit", 28),
+    ]  # fmt: skip
+
+
+def test_one_that_is_always_about_to_be_restarted_is_a_crash_loop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = b"".join(
+        mark(10 * number).encode()
+        + table(line("3f1d2c4b5a69", "2 days ago", f"Restarting (1) {2 + number % 3} seconds ago"))
+        for number in range(60)
+    )
+    path, data = made.write(tmp_path / "ps.txt", text), str(tmp_path / "data")
+    assert main(["import", str(path), "--into", data]) == 0
+    capsys.readouterr()
+    assert main(["units", "--data", data, "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["lifecycles"]
+    assert (one["name"], one["mark"], one["starts"]) == ("ecs-agent", "crash loop", 59)
+    assert one["success_percent_of_known_ends"] == 0
 
 
 def test_hours_are_rounded_and_prove_no_restart() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -54,6 +55,7 @@ _STATES = (
 
 _BEGUN_AGAIN = {"running": "container-start", "restarting": "container-exit"}
 """What happened to a container that is in that state since a moment ago."""
+_ALIVE = ("running", "paused")
 
 
 class Row(Struct, frozen=True):
@@ -82,7 +84,8 @@ class DockerLooks(Struct):
         else:
             events = containers.events(self._before, found, wall_ns)
             events += self._begun_again(rows, events)
-        told = [_at_its_time(event, rows, wall_ns) for event in events]
+        told = [*self._unseen_starts(events)]
+        told += [_at_its_time(event, rows, wall_ns) for event in events]
         if wall_ns >= self._next_roll_call_ns:
             told += containers.roll_call(found, wall_ns)
             self._next_roll_call_ns = wall_ns + ROLL_CALL_NS
@@ -102,6 +105,15 @@ class DockerLooks(Struct):
                 if kind is not None:
                     found.append(containers.event_of(kind, one, row.changed_ns or since))
         return tuple(found)
+
+    def _unseen_starts(self, told: tuple[Event, ...]) -> Iterator[Event]:
+        """What ended anew without having been seen alive was started since the last look."""
+        for event in told:
+            before = self._before.get(str(event.fields.get("id")))
+            is_end = event.kind == "container-exit" and event.fields["state"] == "restarting"
+            if is_end and before is not None and before.state not in _ALIVE:
+                fields = {k: v for k, v in event.fields.items() if k != "exit_code"}
+                yield Event(self._last_ns, "container-start", event.subject, fields=fields)
 
 
 def parse(text: bytes, wall_ns: int) -> tuple[Row, ...]:
