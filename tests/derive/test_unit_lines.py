@@ -74,6 +74,11 @@ def test_supervisord_is_a_supervisor_too() -> None:
             "a.service",
         ),
         (
+            "a.service: main process exited, code=exited, status=1/FAILURE",
+            "a.service has no holdoff time, scheduling restart.",
+            "a.service",
+        ),
+        (
             "agent main process (1234) terminated with status 5",
             "agent main process ended, respawning",
             "agent",
