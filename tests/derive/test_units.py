@@ -30,6 +30,15 @@ def test_a_unit_that_systemd_restarts_every_ten_seconds_is_a_crash_loop() -> Non
     assert found.last_start_wall_ns == T0 + 590 * NS
 
 
+def test_a_restart_in_a_log_says_nothing_of_how_the_unit_ended() -> None:
+    lines = [event("unit-start", "a.service", 10.0 * n, restarts_total=n) for n in range(60)]
+    (found,) = of_units(lines, {"a.service": 59}, NOTHING, 600)
+    assert (found.mark, found.success_percent_of_known_ends) == ("crash loop", None)
+    seen = [event("unit-start", "b.service", 10.0 * n, sub_state="exited") for n in range(60)]
+    (found,) = of_units(seen, {}, NOTHING, 600)
+    assert found.success_percent_of_known_ends == 100
+
+
 def test_starts_between_two_looks_are_counted() -> None:
     events = [event("unit-start", "a.service", 10.0 * i, count=5) for i in range(10)]
     (found,) = of_units(events, {}, NOTHING, 100)

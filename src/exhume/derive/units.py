@@ -181,9 +181,16 @@ def _each_once(lifetimes: list[float]) -> tuple[np.ndarray[tuple[int], np.dtype[
 
 
 def _known_ends(group: _Group) -> int:
-    """Of one that fails now and then: a start that was seen running tells of no end."""
+    """Of one that fails now and then: a start that was seen running tells of no end.
+
+    Where nothing failed and somebody looked, it ended well; a line that it is restarted says
+    nothing of how it ended.
+    """
     states = [event.fields.get("sub_state") for event in group.starts]
-    return sum(state not in _RUNNING for state in states) if group.ends else len(states)
+    if group.ends:
+        return sum(state not in _RUNNING for state in states)
+    looked = (event.pid is not None or "sub_state" in event.fields for event in group.starts)
+    return sum(looked)
 
 
 def _unit_lifetimes(group: _Group, ended: Mapping[int, list[int]]) -> list[float]:

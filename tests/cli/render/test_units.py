@@ -13,7 +13,7 @@ who keeps dying · 03:10:00 – 03:20:00 UTC · 10 m recorded
 crash loops
 starts  an hour  lives  succeeds  zombies  restarts  what       name
     60      360  1.2 s       0 %        1        59  unit       ecs.service
-    60      360    8 s              ≤ 0.5         0  container  ecs-agent
+    60      360    8 s         –    ≤ 0.5         0  container  ecs-agent
 
 many short jobs: scripts, builds, probes
 starts  an hour   lives  what     name  by

@@ -89,12 +89,13 @@ def _row(one: Lifecycle, view: Viewpoint) -> list[tuple[str, Style]]:
     bad = Style(color="red", bold=True)
     success = one.success_percent_of_known_ends
     fails = success is not None and success < 50
+    unknown = "" if one.kind == "process" else "–"  # of those nobody ever knows
     is_counted = one.starts > 0 or one.mark != "crash loop"
     return [
         (f"{one.starts:,}" if is_counted else "–", _BOLD),
         (number(round(one.starts_per_hour, 1)) if is_counted else "–", Style()),
         (seconds(one.median_lifetime_seconds), Style()),
-        ("" if success is None else percent(success), bad if fails else Style()),
+        (unknown if success is None else percent(success), bad if fails else Style()),
         (zombies, bad if one.zombies_per_start else Style()),
         ("" if one.restarts is None else f"{one.restarts:,}", Style()),
         ("" if last is None else view.show(last), _DIM),
