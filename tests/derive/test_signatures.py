@@ -247,6 +247,10 @@ def test_every_signature_explains_itself_and_matches_its_examples(signature: Sig
         "ray.exceptions.ObjectLostError: Failed to retrieve object abc.",
         "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
         "Health check failed for node abc, remaining checks 2",
+        "Raylet is terminated: ip=10.0.0.7, id=5ad7fa. Termination is unexpected.",
+        "The raylet exited immediately because the Ray agent failed.",
+        "The node with client ID 5ad7fa has been marked dead because the monitor has missed too "
+        "many heartbeats from it.",
         "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
     ],
 )
@@ -283,6 +287,7 @@ def test_ordinary_lines_mean_nothing(line: str) -> None:
         "Started Amazon ECS agent.",
         "agent.service: Deactivated successfully.",
         "responding to 3 peers in 5s",
+        "Raylet is terminated. Termination is graceful.",
         "exited the loop: all done",
     ],
 )
