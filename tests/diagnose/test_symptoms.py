@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from exhume.derive.log_events import LogLine, events_of
+from exhume.derive.signatures import kernel_log
 from exhume.diagnose.symptoms import grouped, symptoms
 from exhume.model.answers import EventAnswer
 from exhume.model.observation import Observation
@@ -37,6 +39,19 @@ def test_a_quiet_machine_has_none() -> None:
 )
 def test_a_line_of_the_kernel_about_harm_is_one(signature: str, cls: str, kind: str) -> None:
     assert kinds(observation(events=(line(10, signature, cls),))) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("name", "victim"), [("<unknown>", "PCI:0000:3b:00"), ("python3", "python3")]
+)
+def test_a_gpu_whose_user_is_not_known_is_the_victim_itself(name: str, victim: str) -> None:
+    text = f"NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name={name}, GPU has fallen off."
+    (told,) = events_of([LogLine(at(10), text)], kernel_log())
+    lost = EventAnswer(
+        told.time_ns, told.kind, told.subject, text, None, None, 1, dict(told.fields)
+    )
+    (one,) = symptoms(observation(events=(lost,)))
+    assert (one.kind, one.victim.name) == ("gpu-error", victim)
 
 
 @pytest.mark.parametrize(
