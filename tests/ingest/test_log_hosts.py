@@ -66,10 +66,20 @@ def test_a_name_chooses_the_machine(tmp_path: Path) -> None:
     assert paused(tmp_path) == 20
 
 
-def test_a_name_that_no_line_has_renames_the_first_machine(tmp_path: Path) -> None:
+def test_a_name_that_no_line_has_renames_the_first_machine_and_that_is_said(
+    tmp_path: Path,
+) -> None:
     report = imported(tmp_path, node="ours")
     assert [one.node for one in report.recordings] == ["ours"]
-    assert "other machines than web-1" in report.inputs[0].problems[0]
+    missed, others = report.inputs[0].problems
+    assert missed.startswith("no line is of ours: those of web-1 were taken in its place")
+    assert "other machines than web-1, and are left out: gpu-7, db-2" in others
+
+
+def test_a_name_for_a_log_of_one_machine_is_a_name(tmp_path: Path) -> None:
+    report = imported(tmp_path, node="ours", log=line("web-1", 1))
+    assert [one.node for one in report.recordings] == ["ours"]
+    assert report.inputs[0].problems == ()
 
 
 def test_a_node_that_others_only_speak_of_is_not_the_logs(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -58,7 +58,8 @@ class LogParser:
 
 
 def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piece]:
-    log = LogEvents(log_name(source.path), wanted_host(source, parser, context.nodes))
+    host = wanted_host(source, parser, context.nodes)
+    log = LogEvents(log_name(source.path), host)
     with source.open(context.progress) as stream:
         for entry in parser.entries(stream):
             log.add(entry)
@@ -70,7 +71,7 @@ def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piec
     claim = parser.kernel_claim()
     facts = Facts(
         notes=(*parser.notes(), f"{log.known} of {log.lines} lines mean something"),
-        problems=tuple(_problems(log, broken)),
+        problems=tuple(_problems(log, broken, () if host else context.nodes)),
     )
     clock = parser.clock if claim is None else ClockKind.KERNEL_LOG
     yield Piece(parser.hints(), clock, claim, facts=facts)
@@ -91,13 +92,19 @@ def _piece(parser: LogParser, log: LogEvents) -> Piece:
     )
 
 
-def _problems(log: LogEvents, broken: str) -> Iterator[str]:
+def _problems(log: LogEvents, broken: str, missed: Sequence[str]) -> Iterator[str]:
+    """`missed`: nodes whose lines were wanted, where none are there."""
     if broken:
         yield broken
     if log.others:
         names = [name for name in log.others if name]
         shown = ", ".join(names[:_SHOWN_HOSTS]) + (", …" if len(names) > _SHOWN_HOSTS else "")
         count = sum(log.others.values())
+        if missed:
+            yield (
+                f"no line is of {' or '.join(missed[:_SHOWN_HOSTS])}: those of {log.host} were "
+                "taken in its place, because they come first"
+            )
         yield (
             f"{count} lines are of other machines than {log.host}, and are left out: {shown}; "
             "--name chooses one of them"
