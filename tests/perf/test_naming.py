@@ -150,8 +150,9 @@ def name(
     chains: Sequence[Sequence[int]],
     rows: Sequence[Row],
     kernel: SymbolTable | None = WITH_KERNEL,
+    story: Story = NODE,
 ) -> Named:
-    by = namer(kernel)
+    by = namer(kernel, story)
     threads, nodes = by.name(raw(chains, rows))
     tree, renumbered, table, cgroups = by.finish()
     return Named(tree, renumbered[nodes].tolist(), table, threads.tolist(), cgroups.tolist())

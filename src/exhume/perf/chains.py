@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.model.arrays import I64, U64
+from exhume.perf.attr import CONTEXT_KERNEL, CONTEXT_USER
 
 
 class Chains(Struct, frozen=True):
@@ -20,6 +21,23 @@ class Chains(Struct, frozen=True):
 
     def __len__(self) -> int:
         return len(self.count)
+
+    def lone_user_word(self, stacks: I64) -> U64:
+        """Of each of these the program's address, where the kernel was entered from it and nothing
+        is known of its callers; else 0."""
+        at, count = self.at[stacks], self.count[stacks].astype(np.uint64)
+        found = np.zeros(len(stacks), np.uint64)
+        for part in self.words:
+            begin = np.uint64(part.ctypes.data)
+            here = (count > 2) & (at >= begin) & (at < begin + np.uint64(part.nbytes))
+            rows = np.flatnonzero(here)
+            first = (at[rows] - begin) // np.uint64(8)
+            last = first + count[rows] - np.uint64(1)
+            is_lone = (part[first] == np.uint64(CONTEXT_KERNEL)) & (
+                part[last - np.uint64(1)] == np.uint64(CONTEXT_USER)
+            )
+            found[rows] = np.where(is_lone, part[last], np.uint64(0))
+        return found
 
 
 def chains_of(words: Sequence[U64], start: I64, count: I64) -> Chains:

@@ -18,6 +18,8 @@ from exhume.perf.records import Comms, Forks, Mappings, concat
 
 Mapping = Callable[[I64, U64], tuple[U64, U64]]
 """Address space and address → the mapped file (its hash, 0 for none) and the offset in it."""
+EXEC_NS = 1_000_000_000
+"""So long exec may go on after it gave the process its new name and address space."""
 BEFORE_ALL = np.iinfo(np.int64).min
 """The time of what holds since before anything was seen."""
 
@@ -171,6 +173,18 @@ class History:
 
     def space(self, pid: I32, time: I64) -> I64:
         return self._space.at(pid.astype(np.int64), time)
+
+    def before_exec(self, pid: I32, time: I64) -> I64:
+        """The address space that a process left shortly before; UNKNOWN where it left none."""
+        key = pid.astype(np.int64)
+        row = last_before(self._space.key, self._space.time, key, time)
+        if not len(self._space.time):
+            return np.full(len(row), UNKNOWN, np.int64)
+        since = self._space.time[np.maximum(row, 0)]
+        is_fresh = (row >= 0) & (since > time - EXEC_NS)
+        found = np.full(len(row), UNKNOWN, np.int64)
+        found[is_fresh] = self._space.at(key[is_fresh], since[is_fresh] - 1)
+        return found
 
     def since(self, pid: I32, time: I64) -> I64:
         """When the process forked off or started a program; UNKNOWN where before us."""

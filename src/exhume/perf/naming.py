@@ -11,7 +11,7 @@ from exhume.model.arrays import I32, I64, U16, U64
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf.asof import UNKNOWN
-from exhume.perf.chains import chains_of
+from exhume.perf.chains import Chains, chains_of
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
 from exhume.perf.joins import Rows
@@ -62,10 +62,29 @@ class Namer:
         first, who = distinct_rows(*columns)
         threads = self._thread_numbers(raw, first, [column[first] for column in columns])
         names, name = distinct_rows(comm[first])
-        rows = name.take(who), self._history.space(raw.pid, raw.time), raw.stack
         chains = chains_of(raw.words, raw.word_start, raw.word_count)
+        rows = name.take(who), self._spaces(raw, chains, first, who), raw.stack
         nodes = self._stacks.add(chains, comm[first[names]], rows, self.comm_text)
         return threads.take(who), nodes
+
+    def _spaces(self, raw: RawSamples, chains: Chains, first: I64, who: I64) -> I64:
+        """Until exec returns, the program's address is one of the program that was there before.
+
+        `who`: the thread of each sample, under one name; `first` is the first sample of it.
+        """
+        space = self._history.space(raw.pid, raw.time)
+        left = self._history.before_exec(raw.pid[first], raw.time[first])
+        if (left == UNKNOWN).all():
+            return space
+        rows = np.flatnonzero((left.take(who) != UNKNOWN) & (raw.stack != UNKNOWN))
+        address = chains.lone_user_word(raw.stack[rows])
+        rows, address = rows[address != 0], address[address != 0]
+        before = left[who[rows]]
+        maps = self._history.maps
+        is_old = (maps.at(space[rows], address)[0] == 0) & (maps.at(before, address)[0] != 0)
+        space = space.copy()
+        space[rows[is_old]] = before[is_old]
+        return space
 
     def _thread_numbers(self, raw: RawSamples, first: I64, keys: list[I64]) -> I64:
         """Of each distinct thread; `first` is a sample of it."""
