@@ -19,6 +19,12 @@ export function within(span: Span, limits: Span): Span {
   return { start, end: start + wide }
 }
 
+/** All of what has ended; of what still grows, up to the last whole step, so as not to be asked anew each second. */
+export function settled(span: Span, isLive: boolean, step: number): Span {
+  if (!isLive) return span
+  return { start: span.start, end: Math.max(span.start + 1, Math.floor(span.end / step) * step) }
+}
+
 /** By a factor, around a fixed instant, never shorter than `least` seconds. */
 export function zoomed(span: Span, at: number, factor: number, least: number): Span {
   const wide = Math.max(least, length(span) * factor)

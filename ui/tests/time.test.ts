@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { clock, duration, range, ticks, within, zoomed } from '../src/time'
+import { clock, duration, range, settled, ticks, within, zoomed } from '../src/time'
 
 const NIGHT = 1794788047.123 // 2026-11-16 00:14:07.123 UTC
 
@@ -18,6 +18,20 @@ describe('times as words', () => {
     expect(duration(90)).toBe('1 m 30 s')
     expect(duration(12 * 3600)).toBe('12 h')
     expect(duration(100 * 3600)).toBe('4 d 4 h')
+  })
+})
+
+describe('what is asked of a recording', () => {
+  const recorded = { start: NIGHT, end: NIGHT + 100 }
+  test('of one that has ended, its last seconds too', () => {
+    expect(settled(recorded, false, 60)).toEqual(recorded)
+    expect(settled({ start: NIGHT, end: NIGHT + 5 }, false, 60).end).toBe(NIGHT + 5)
+  })
+  test('of one that grows, the same for a minute', () => {
+    const { start, end } = settled(recorded, true, 60)
+    expect([start, end % 60]).toEqual([NIGHT, 0])
+    expect(settled({ start: NIGHT, end: end + 59 }, true, 60).end).toBe(end)
+    expect(settled({ start: NIGHT, end: NIGHT + 5 }, true, 60).end).toBe(NIGHT + 1)
   })
 })
 

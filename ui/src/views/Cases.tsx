@@ -2,9 +2,9 @@ import { computed } from '@preact/signals'
 import { useAnswer } from '../client'
 import type { CaseEntry } from '../api'
 import { plain } from '../figures'
-import { caseId, utc, view, whole } from '../state'
+import { caseId, info, utc, view, whole } from '../state'
 import { arrived } from '../timeline/map'
-import { moment } from '../time'
+import { moment, settled } from '../time'
 
 /** Asked again when the recording has grown by this much. */
 const EVERY_SECONDS = 60
@@ -15,8 +15,7 @@ const ready = computed(() => arrived.value > 0 || view.value !== 'timeline')
 
 /** Cases of the whole recording, beside everything. */
 export const useCases = () => {
-  const { start, end } = whole.value
-  const span = { start, end: Math.max(start + 1, Math.floor(end / EVERY_SECONDS) * EVERY_SECONDS) }
+  const span = settled(whole.value, info.value?.is_live ?? false, EVERY_SECONDS)
   // The worst one at once; the others take their time.
   // Not before the map is there: looking for causes takes a core for seconds.
   const worst = useAnswer('/api/cases', ready.value ? { ...span, limit: 1 } : null)
