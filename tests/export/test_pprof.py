@@ -23,6 +23,7 @@ from tests.cli.made_up import assert_harmless
 from tests.export.made import CGROUP, PERIOD, WINDOW, profiles, recording, segment, stack_names
 from tests.export.profile_schema import profile_class
 from tests.export.readers import MODULES, needs_node, node
+from tests.store.make import at
 
 PROFILE = profile_class()
 
@@ -119,10 +120,15 @@ def test_it_says_when_what_and_how_often(data: bytes) -> None:
     assert text[found.mapping[0].filename] == "node-1"
 
 
+def test_it_lasts_as_long_as_was_sampled(tmp_path: Path) -> None:
+    longer = export.write("pprof", recording(tmp_path), at(-10, 30))
+    assert read(longer).duration_nanos == 10_000_000_000
+
+
 @given(profiles())
 @settings(max_examples=40, deadline=None)
 def test_any_profile_reads_back_as_what_it_was(profile: Profile) -> None:
-    found = read(b"".join(pprof.chunks(totals(profile), comments=("a\nb",))))
+    found = read(b"".join(pprof.chunks(totals(profile), 10.0, comments=("a\nb",))))
     check(found)
     tree, batch = profile.tables.tree, profile.samples
     wanted = Counter(

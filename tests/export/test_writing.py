@@ -46,6 +46,13 @@ def test_filters_choose_the_same_samples_in_every_format(
     assert export.make(format_, recording(tmp_path), WINDOW, wanted).count == samples
 
 
+def test_shares_of_one_core_are_of_the_time_that_was_sampled(tmp_path: Path) -> None:
+    found, asked = recording(tmp_path), at(-10, 30)
+    seconds = queries.seconds_sampled(found, asked)
+    assert seconds == queries.top(found, asked).seconds_recorded == 10
+    assert b"3.10 s of core time, 31.0 % of one core" in export.write("svg", found, asked)
+
+
 def test_an_unknown_format_is_named() -> None:
     with pytest.raises(ExhumeError, match="there is no format 'xml'") as error:
         export.write("xml", None, WINDOW)  # type: ignore[arg-type]

@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
         share = 0.0 if args.folded else args.min_percent / 100
         answer = queries.flame(recording, window, filter=chosen, min_share=share)
+        seconds = queries.seconds_sampled(recording, window)
     common.tell_problems(recording.problems(window))
     if args.json:
         common.print_json(answer)
@@ -66,5 +67,6 @@ def run(args: argparse.Namespace) -> int:
 
     screen = common.console(args.width)
     look = common.look_of(screen)
-    common.show(screen, flame.render(answer, view, look, min_percent=args.min_percent))
+    drawn = flame.render(answer, view, look, seconds_sampled=seconds, min_percent=args.min_percent)
+    common.show(screen, drawn)
     return 0

@@ -39,23 +39,28 @@ class Strings:
             yield data(6, text.encode())
 
 
-def chunks(totals: ProfileTotals, *, comments: Sequence[str]) -> Iterator[bytes]:
+def chunks(
+    totals: ProfileTotals, seconds_sampled: float, *, comments: Sequence[str]
+) -> Iterator[bytes]:
     # A gzip file whose header has no time: the same samples give the same bytes.
     packer = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-    for message in messages(totals, comments):
+    for message in messages(totals, seconds_sampled, comments):
         yield packer.compress(message)
     yield packer.flush()
 
 
-def messages(totals: ProfileTotals, comments: Sequence[str]) -> Iterator[bytes]:
-    strings, window = Strings(), totals.tables.window
+def messages(
+    totals: ProfileTotals, seconds_sampled: float, comments: Sequence[str]
+) -> Iterator[bytes]:
+    strings = Strings()
     cpu, nanoseconds = strings["cpu"], strings["nanoseconds"]
     yield data(1, number(1, strings["samples"]) + number(2, strings["count"]))
     yield data(1, number(1, cpu) + number(2, nanoseconds))
     yield from _samples(totals, strings)
     yield from _places(totals.tables.tree, strings, totals.tables.node)
-    yield number(9, window.start_ns)
-    yield number(10, window.end_ns - window.start_ns)
+    yield number(9, totals.tables.window.start_ns)
+    # Shares of one core are of what was sampled: a window may begin before it and end after it.
+    yield number(10, round(seconds_sampled * 1e9))
     yield data(11, number(1, cpu) + number(2, nanoseconds))
     yield number(12, _period_ns(totals))
     # One by one, not packed: old readers of repeated numbers know both, some tools only this.

@@ -121,7 +121,8 @@ def _folded(recording: Recording, window: Window, wanted: Filter, options: Optio
 
 def _svg(recording: Recording, window: Window, wanted: Filter, options: Options) -> Export:
     tree = queries.flame(recording, window, wanted)
-    subtitle = " · ".join(part for part in (_amount(tree), described(wanted)) if part)
+    amount = _amount(tree, queries.seconds_sampled(recording, window))
+    subtitle = " · ".join(part for part in (amount, described(wanted)) if part)
     title = options.title or f"{_node(recording, window)} · {window_text(window)}"
     made = svg.chunks(tree, title=title, subtitle=subtitle, width=options.width)
     return Export(_encoded(made), tree.samples, "sample")
@@ -146,7 +147,8 @@ def _pprof(recording: Recording, window: Window, wanted: Filter, _: Options) -> 
         )
     about = [f"{EXPORTER}, {totals.tables.event} samples of {totals.tables.node}"]
     about += [f"Linux {totals.tables.kernel}", described(wanted)]
-    made = pprof.chunks(totals, comments=[text for text in about if text])
+    seconds = queries.seconds_sampled(recording, window)
+    made = pprof.chunks(totals, seconds, comments=[text for text in about if text])
     return Export(made, int(totals.count.sum()), "sample", _COARSE[totals.detail])
 
 
@@ -189,9 +191,9 @@ def _core_map(recording: Recording, window: Window, cores: tuple[int, ...], step
     return Export(_encoded(tables.core_map(answer)), columns * len(answer.cores), "row")
 
 
-def _amount(tree: FlameTree) -> str:
-    core_ns, seconds = int(tree.total_ns[0]), tree.window.seconds
-    share = f", {100 * core_ns / 1e9 / seconds:.1f} % of one core" if seconds else ""
+def _amount(tree: FlameTree, seconds_sampled: float) -> str:
+    core_ns = int(tree.total_ns[0])
+    share = f", {core_ns / 1e7 / seconds_sampled:.1f} % of one core" if seconds_sampled else ""
     return f"{tree.samples:,} samples, {core_ns / 1e9:,.2f} s of core time{share}"
 
 

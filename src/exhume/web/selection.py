@@ -13,7 +13,6 @@ from exhume.model.answers import CoreMoment, CoreProcesses, FlameTree, SamplesAn
 from exhume.model.window import Window
 from exhume.store import queries
 from exhume.store.queries.events import event_tallies
-from exhume.store.view import runs
 from exhume.web import questions
 from exhume.web.answers import EventGroups, FlameColumns, FlameDiff, SubSecondCells
 from exhume.web.asked import Asked
@@ -85,7 +84,7 @@ def diff(asked: Asked) -> FlameDiff:
     # Thin branches of one may be fat in the other, so each keeps what is fat in itself.
     both, total, own = flame_shapes.against(mine, theirs)
     tree = _columns(asked, both, window)
-    seconds = _seconds_recorded(asked, base)
+    seconds = queries.seconds_sampled(asked.recording, base)
     scale = tree.seconds_recorded / seconds if seconds else 0.0
     return FlameDiff(
         tree=tree,
@@ -172,21 +171,12 @@ def _base(asked: Asked) -> Window:
     return Window(start, end)
 
 
-def _seconds_recorded(asked: Asked, window: Window) -> float:
-    return sum(
-        (run.end_ns - run.start_ns) / 1e9
-        for view in asked.recording.views(window)
-        for run in runs(view, window)
-        if run.weight_ns
-    )
-
-
 def _columns(asked: Asked, tree: FlameTree, window: Window) -> FlameColumns:
     number: dict[tuple[str, str], int] = {}
     frame = [number.setdefault((frame.name, frame.module), len(number)) for frame in tree.frames]
     return FlameColumns(
         window=window,
-        seconds_recorded=_seconds_recorded(asked, window),
+        seconds_recorded=queries.seconds_sampled(asked.recording, window),
         samples=tree.samples,
         names=tuple(name for name, _ in number),
         modules=tuple(module for _, module in number),

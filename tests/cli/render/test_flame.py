@@ -23,7 +23,7 @@ from tests.cli.made_up import (
 
 AT_80 = """\
 03:14:02 – 03:14:07 UTC · 480 samples in 5 s
-100 % is 4.95 s of core time: 99 % of one core over the window.
+100 % is 4.95 s of core time: 99 % of one core.
 
    96 % █████████▋ kubelet → runtime.goexit → main.(*Manager).housekeeping →
                    │   syscall.read → vfs_readᵏ → memcg_stat_showᵏ  self 2.1 %
@@ -39,11 +39,19 @@ callers).
 
 
 def shown(tree: FlameTree, width: int = 80, min_percent: float = 1.0) -> str:
-    return drawn(render(tree, VIEW, look(width), min_percent=min_percent), width)
+    made = render(tree, VIEW, look(width), seconds_sampled=5.0, min_percent=min_percent)
+    return drawn(made, width)
 
 
 def test_the_tree_on_one_screen() -> None:
     assert [line.rstrip() for line in shown(flame_tree()).splitlines()] == AT_80.splitlines()
+
+
+def test_shares_of_one_core_are_of_the_time_that_was_sampled() -> None:
+    made = render(flame_tree(), VIEW, look(80), seconds_sampled=2.5, min_percent=1)
+    text = drawn(made, 80)
+    assert "480 samples in 2.5 s" in text
+    assert "198 % of one core" in text
 
 
 def test_nothing_is_left_out_when_all_is_wanted() -> None:

@@ -41,20 +41,18 @@ class Line(Struct, frozen=True):
     has_children: bool
 
 
-def render(tree: FlameTree, view: Viewpoint, look: Look, *, min_percent: float) -> RenderableType:
-    lines: list[RenderableType] = [_title(tree, view)]
+def render(
+    tree: FlameTree, view: Viewpoint, look: Look, *, seconds_sampled: float, min_percent: float
+) -> RenderableType:
+    lines: list[RenderableType] = [_title(tree, view, seconds_sampled)]
     total = int(tree.total_ns[0])
     if not total:
         return Group(
             *lines, Text("No samples: the cores were idle, or only counters were recorded.")
         )
-    seconds = tree.window.seconds
-    share_of_core = percent(100 * total / 1e9 / seconds) if seconds else "–"
-    used = duration(total)
-    lines += [
-        Text(f"100 % is {used} of core time: {share_of_core} of one core over the window.", _DIM),
-        Text(),
-    ]
+    share_of_core = percent(100 * total / NS / seconds_sampled)
+    used = f"100 % is {duration(total)} of core time: {share_of_core} of one core."
+    lines += [Text(used, _DIM), Text()]
     for line in walk(tree, min_percent / 100):
         lines += _draw(tree, line, look)
     left_out = _left_out(tree, min_percent / 100)
@@ -164,8 +162,8 @@ def _left_out(tree: FlameTree, min_share: float) -> int:
     return int(thin + tree.pruned_ns)
 
 
-def _title(tree: FlameTree, view: Viewpoint) -> Text:
+def _title(tree: FlameTree, view: Viewpoint, seconds_sampled: float) -> Text:
     zone = view.zone_name(tree.window.start_ns)
     title = Text(f"{view.show_window(tree.window)} {zone}", _BOLD)
-    length = duration(round(tree.window.seconds * NS))
+    length = duration(round(seconds_sampled * NS))
     return title.append(f" · {count(tree.samples, 'sample')} in {length}", _DIM)

@@ -9,6 +9,7 @@ from exhume.store.queries.late_samples import late_samples
 from exhume.store.queries.queues import queues
 from exhume.store.queries.sample_map import sample_map
 from exhume.store.queries.samples import samples
+from exhume.store.queries.seconds_sampled import seconds_sampled
 from exhume.store.queries.series import series
 from exhume.store.queries.sub_second import sub_second
 from exhume.store.queries.top import top
@@ -27,6 +28,7 @@ __all__ = [
     "queues",
     "sample_map",
     "samples",
+    "seconds_sampled",
     "series",
     "sub_second",
     "top",
