@@ -15,9 +15,10 @@ from exhume.export.tables import core_map, series
 from exhume.model.answers import Filter
 from exhume.model.evidence import InstanceSeries, SeriesReport
 from exhume.model.fields import BY_ID
+from exhume.model.window import Window
 from tests.cli import made_up
 from tests.export.made import WINDOW, names, recording
-from tests.store.make import SECOND, T0
+from tests.store.make import SECOND, T0, at
 
 
 def rows(text: str) -> list[list[str]]:
@@ -95,4 +96,26 @@ def test_a_map_too_big_says_which_step_would_do(tmp_path: Path) -> None:
     options = export.Options(step_ns=1000)
     with pytest.raises(ExhumeError, match="too big") as error:
         export.write("csv", recording(tmp_path), WINDOW, options=options)
-    assert "--step" in error.value.todo
+    assert "--step, such as 1ms" in error.value.todo
+
+
+@pytest.mark.parametrize(
+    ("window", "step", "first", "steps"),
+    [
+        (WINDOW, SECOND, 0, 10),
+        (at(2.3, 6.14), SECOND, 2, 7),
+        (at(1, 8), 5 * SECOND, 0, 2),
+        (at(0, 10 + 1e-9), SECOND, 0, 10),
+        (at(0, 5), 60 * SECOND, 0, 1),
+        (at(3.004, 0.05), SECOND // 100, 3, 6),
+    ],
+)
+def test_steps_are_as_long_as_asked_for_and_begin_at_multiples_of_that(
+    window: Window, step: int, first: float, steps: int, tmp_path: Path
+) -> None:
+    options = export.Options(step_ns=step)
+    text = export.write("csv", recording(tmp_path), window, Filter(cores=(1,)), options).decode()
+    found = rows(text)[1:]
+    assert {float(row[2]) for row in found} == {step / SECOND}
+    wanted = [f"{T0 / SECOND + first + number * step / SECOND:.3f}" for number in range(steps)]
+    assert [row[1] for row in found] == wanted

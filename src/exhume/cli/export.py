@@ -75,7 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="csv: some of the field's, also with * and ?; may be given more than once",
     )  # fmt: skip
     group.add_argument("--raw", action="store_true", help="csv: counters, not their rate")
-    group.add_argument("--step", metavar="D", help="csv: a column of the map of cores (1s)")
+    group.add_argument(
+        "--step", metavar="D",
+        help="csv: how long a column of the map of cores is (1s); it begins at a multiple of D, "
+        "so the first and the last reach beyond the window",
+    )  # fmt: skip
     parser.add_argument("--utc", action="store_true", help="times in UTC instead of the local zone")
 
 

@@ -38,7 +38,7 @@ def core_map(answer: CoreMap, *, line_end: str = CRLF) -> Iterator[str]:
     yield _rows([[*head, "mean_percent", *modes]], line_end)
     columns = answer.mean_percent_of_core.shape[1]
     step_ns = (answer.window.end_ns - answer.window.start_ns) / max(1, columns)
-    start = (answer.window.start_ns + np.arange(columns) * step_ns).astype(np.int64)
+    start = answer.window.start_ns + np.rint(np.arange(columns) * step_ns).astype(np.int64)
     iso, epoch = _iso(start), _epoch(start)
     seconds = f"{answer.column_seconds:.6g}"
     for column in range(columns):

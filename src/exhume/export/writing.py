@@ -24,6 +24,7 @@ EXPORTER = f"exhume {__version__}"
 EVERYTHING = Filter()
 MAX_CELLS = 20_000_000
 """Of the map of cores: more would not fit the memory it is made in."""
+_MS = 1_000_000
 _SECOND_NS = 1_000_000_000
 _PIECE = 1 << 18
 _COARSE = {
@@ -71,7 +72,7 @@ class Options(Struct, frozen=True):
     raw: bool = False
     """csv: counters as they are, not their rate."""
     step_ns: int = _SECOND_NS
-    """csv: how long a column of the map of cores is."""
+    """csv: how long a column of the map of cores is; it begins at a multiple of that."""
 
 
 class Export(Struct, frozen=True):
@@ -177,18 +178,32 @@ def _csv(recording: Recording, window: Window, wanted: Filter, options: Options)
 
 
 def _core_map(recording: Recording, window: Window, cores: tuple[int, ...], step_ns: int) -> Export:
-    columns = max(1, round((window.end_ns - window.start_ns) / step_ns))
+    window, columns = _in_steps(window, step_ns)
     probe = queries.core_map(recording, window, 1)
     cells = columns * max(1, len(probe.cores))
     if cells > MAX_CELLS:
         raise ExhumeError(
             f"a map of {len(probe.cores)} cores × {columns:,} columns is too big",
-            todo=f"give a longer --step, such as {2 * step_ns * cells // MAX_CELLS // _SECOND_NS}s",
+            todo=f"give a longer --step, such as {_round(2 * step_ns * cells // MAX_CELLS)}",
             exit_code=EXIT_USAGE,
         )
     answer = queries.core_map(recording, window, columns)
     answer = answer.only(cores) if cores else answer
     return Export(_encoded(tables.core_map(answer)), columns * len(answer.cores), "row")
+
+
+def _in_steps(window: Window, step_ns: int) -> tuple[Window, int]:
+    """Whole steps of wall time, so that maps of two nodes have the same, and how many."""
+    first = window.start_ns // step_ns
+    # The end of what was recorded is an instant after its last reading: that begins no step.
+    last = max(first, (window.end_ns - 2) // step_ns)
+    return Window(first * step_ns, (last + 1) * step_ns), last + 1 - first
+
+
+def _round(length_ns: int) -> str:
+    """Not shorter, as a --step is written."""
+    unit, unit_ns = ("ms", _MS) if length_ns < _SECOND_NS else ("s", _SECOND_NS)
+    return f"{-(-length_ns // unit_ns)}{unit}"
 
 
 def _amount(tree: FlameTree, seconds_sampled: float) -> str:
