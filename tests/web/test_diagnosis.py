@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from exhume.errors import ExhumeError
-from exhume.model.jsonable import from_jsonable
+from exhume.model.jsonable import Json, from_jsonable
 from exhume.model.window import Window
 from exhume.store.recording import Recording
+from exhume.web import diagnosis
 from exhume.web.diagnosis import Diagnoses, entries
 from exhume.web.places import CaseEntry
 from tests.cli.story import record
@@ -33,6 +34,27 @@ def test_another_process_finds_the_same_cases_and_finds_them_once(story: Path) -
     assert diagnoses.of(window, 2, "y") is not found
 
 
-def test_a_diagnosis_that_fails_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ExhumeError, match=r"the diagnosis failed: .*no recording"):
+def commands(found: list[Json]) -> list[str]:
+    case = from_jsonable(CaseEntry, found[0]).case
+    return [*(one.check for one in case.evidence), *case.actions.verify]
+
+
+def test_its_commands_can_be_pasted_from_anywhere(
+    story: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = Recording.open(story).window()
+    monkeypatch.chdir(story.parent)
+    elsewhere = commands(Diagnoses(Path(story.name)).of(window, 1, ""))
+    named = [text for text in elsewhere if text.startswith("exhume ")]
+    assert named
+    assert all(f" --data {story}" in text for text in named)
+
+
+def test_a_diagnosis_that_fails_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ExhumeError, match=r"the diagnosis failed: .*no recording") as error:
         Diagnoses(tmp_path).of(Window(0, 10**9), 1, "")
+    assert error.value.todo.endswith(f": exhume why --data {tmp_path} --last 1h")
+    monkeypatch.setattr(diagnosis, "default_data_dir", lambda: tmp_path)
+    with pytest.raises(ExhumeError) as error:
+        Diagnoses(tmp_path).of(Window(0, 10**9), 1, "")
+    assert error.value.todo.endswith(": exhume why --last 1h")

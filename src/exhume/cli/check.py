@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 from exhume.cli import common
 from exhume.cli.progress import step
-from exhume.cli.runnable import risks_on_data
 from exhume.cli.safe import printable
+from exhume.inquiry.runnable import risks_on_data
 from exhume.model.check import CheckAnswer
 from exhume.model.window import Ended
 

@@ -36,10 +36,10 @@ from msgspec.structs import replace
 from exhume.cli import common
 from exhume.cli.output import opened
 from exhume.cli.progress import step
-from exhume.cli.runnable import case_on_data
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint, parse_time
 from exhume.errors import ExhumeError
+from exhume.inquiry.runnable import case_on_data
 from exhume.model.case import Case, Symptom
 from exhume.model.window import Window
 

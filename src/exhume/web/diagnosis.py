@@ -16,8 +16,10 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
+from exhume.config import default_data_dir
 from exhume.errors import ExhumeError
 from exhume.inquiry.asked import Question
+from exhume.inquiry.runnable import case_on_data, on_data
 from exhume.inquiry.why import why
 from exhume.model.case import Case
 from exhume.model.jsonable import Json, jsonable
@@ -35,7 +37,7 @@ class Diagnoses:
     """One at a time, and the last few are kept."""
 
     def __init__(self, data: Path) -> None:
-        self._data = data
+        self._data = data.absolute()
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, Window, int], list[Json]] = OrderedDict()
 
@@ -71,30 +73,43 @@ class Diagnoses:
         except subprocess.TimeoutExpired:
             raise ExhumeError(
                 f"the diagnosis of {window.seconds / 3600:.1f} h took longer than {_SECONDS:g} s",
-                todo="ask for less in the terminal: exhume why --last 1h",
+                todo=f"ask for less in the terminal: {self._in_terminal()}",
             ) from None
         except (subprocess.CalledProcessError, ValueError) as error:
             said = getattr(error, "stderr", b"").decode("utf-8", "replace").strip()
             raise ExhumeError(
                 f"the diagnosis failed: {said.rpartition(chr(10))[2][:300] or error}",
-                todo="the terminal says more: exhume why --last 1h",
+                todo=f"the terminal says more: {self._in_terminal()}",
             ) from None
 
+    def _in_terminal(self) -> str:
+        return on_data("exhume why --last 1h", _to_be_said(self._data))
 
-def entries(recording: Recording, window: Window, limit: int) -> list[CaseEntry]:
-    """The worst symptom explained, then each other kind; none where nobody was harmed."""
+
+def entries(
+    recording: Recording, window: Window, limit: int, data: Path | None = None
+) -> list[CaseEntry]:
+    """The worst symptom explained, then each other kind; none where nobody was harmed. `data`: what
+    commands have to say for their --data."""
     first = why(recording, window, Question())
     if first.symptom is None:
         return []
     others = (Question(event_ns=one.wall_ns) for one in first.symptoms[1:limit])
-    found = [_entry(first), *(_entry(why(recording, window, other)) for other in others)]
+    found = [_entry(first, data)]
+    found += [_entry(why(recording, window, other), data) for other in others]
     return list({entry.id: entry for entry in reversed(found)}.values())[::-1]
 
 
-def _entry(case: Case) -> CaseEntry:
+def _entry(case: Case, data: Path | None) -> CaseEntry:
     assert case.symptom is not None
     name = f"{case.symptom.kind}-{case.symptom.wall_ns // 1_000_000_000}"
-    return CaseEntry(name, case, tuple(place_of(one) for one in case.evidence))
+    places = tuple(place_of(one) for one in case.evidence)
+    return CaseEntry(name, case_on_data(case, data), places)
+
+
+def _to_be_said(data: Path) -> Path | None:
+    """Who pastes a command is in another directory, and asks the default one by saying none."""
+    return None if data == default_data_dir() else data
 
 
 def main(
@@ -104,7 +119,8 @@ def main(
     os.nice(int(niceness))
     try:
         recording = Recording.open(Path(data), heads=read_heads)
-        found = entries(recording, Window(int(start_ns), int(end_ns)), int(limit))
+        window = Window(int(start_ns), int(end_ns))
+        found = entries(recording, window, int(limit), _to_be_said(Path(data)))
     except ExhumeError as error:
         print(error.what, file=sys.stderr)
         return 1

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from exhume.cli.main import build_parser
 from exhume.cli.render.why import render
-from exhume.cli.runnable import case_on_data, on_data
+from exhume.inquiry.runnable import case_on_data, on_data
 from exhume.model.case import Case, Party, SinceFix
 from tests.cli.made_up import HOSTILE, VIEW
 from tests.cli.render.cases import NS, RISK, STALL, found, healthy, rejected

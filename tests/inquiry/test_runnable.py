@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exhume.cli.main import build_parser
-from exhume.cli.runnable import on_data
+from exhume.inquiry.runnable import on_data
 
 PACKAGE = Path(__file__).parents[2] / "src" / "exhume"
 TIME = "1714532047"
