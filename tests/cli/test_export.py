@@ -149,6 +149,33 @@ def test_a_window_without_data_says_what_there_is(
     assert "nothing recorded between" in told
 
 
+@pytest.mark.parametrize("name", [name for name in export.FORMATS if name != "csv"])
+def test_a_file_without_samples_says_why(
+    name: str, data: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    _, told = run(f"--format {name} --comm kubelt --core 1", data, capfdbinary)
+    assert "note: no samples of core 1, comm kubelt in this window\n" in told
+    _, told = run(f"--format {name} --at {START + 9.995} --for 5s", data, capfdbinary)
+    assert "note: no samples in this window\n" in told
+    assert "note: samples cover 0.0 s of the 5.0 s asked for\n" in told
+    assert "0 samples, 5 s, " in told
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--field irq.count", "irq.count was not recorded in this window"),
+        ("--core 7", "no core 7 was recorded in this window"),
+        (f"--at {START + 9.995} --for 0.004s --step 0.001s", ""),
+    ],
+)
+def test_a_table_without_values_says_why(
+    words: str, why: str, data: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    _, told = run(f"--format csv {words}", data, capfdbinary)
+    assert told.startswith(f"exhume: note: {why}\n" if why else "exhume: 16 rows")
+
+
 def test_a_terminal_gets_no_bytes(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
     leader, terminal = pty.openpty()
     with os.fdopen(leader, "rb"), os.fdopen(terminal, "w") as screen:

@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         made = export.make(args.format, recording, window, chosen, options)
     with step("writing"):
         written = _write(made.pieces, args.output, already_gzip=args.format == "pprof")
-    common.tell_problems((*recording.problems(window), *made.notes))
+    common.tell_problems(tuple(dict.fromkeys((*recording.problems(window), *made.notes))))
     amount = count(made.count, made.noun)
     _tell(f"{amount}, {window.seconds:g} s, {size(written)}", args.output)
     return 0

@@ -48,6 +48,10 @@ def series_report(
     )
 
 
+def not_recorded(wanted: Field) -> str:
+    return f"{wanted.id} was not recorded in this window"
+
+
 def _instance(series: SeriesAnswer, *, is_rate: bool) -> tuple[InstanceSeries, float]:
     """With how active it was: what a counter gained, how high a gauge stood and moved."""
     if is_rate:

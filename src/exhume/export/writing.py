@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume import __version__
-from exhume.derive.series_report import series_report
+from exhume.derive.series_report import not_recorded, series_report
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.export import firefox, folded, pprof, speedscope, svg, tables
 from exhume.export.holding import held, marked_events
@@ -16,6 +18,7 @@ from exhume.model.answers import Filter, FlameTree
 from exhume.model.fields import Field
 from exhume.model.window import Window
 from exhume.store import queries
+from exhume.store.queries.notes import notes
 from exhume.store.queries.profile_totals import profile_totals
 from exhume.store.queries.sample_stream import SampleStream
 from exhume.store.recording import Recording
@@ -83,7 +86,7 @@ class Export(Struct, frozen=True):
     noun: str
     """What there are `count` of."""
     notes: tuple[str, ...] = ()
-    """What was left out."""
+    """What was left out, and why there is nothing where there is nothing."""
 
 
 def write(
@@ -111,7 +114,18 @@ def make(
             todo=f"one of {', '.join(_MAKERS)}",
             exit_code=EXIT_USAGE,
         )
-    return _MAKERS[format](recording, window, filter, options or Options())
+    made = _MAKERS[format](recording, window, filter, options or Options())
+    if made.count or made.noun != "sample":
+        return made
+    return replace(made, notes=(*made.notes, *_why_no_samples(recording, window, filter)))
+
+
+def _why_no_samples(recording: Recording, window: Window, wanted: Filter) -> tuple[str, ...]:
+    """An empty file would look like an idle machine."""
+    seconds = queries.seconds_sampled(recording, window)
+    words = described(wanted)
+    none = f"no samples of {words} in this window" if words else "no samples in this window"
+    return (none, *notes(recording, window, wanted.cores, seconds))
 
 
 def _folded(recording: Recording, window: Window, wanted: Filter, options: Options) -> Export:
@@ -155,9 +169,9 @@ def _pprof(recording: Recording, window: Window, wanted: Filter, _: Options) -> 
 
 def _firefox(recording: Recording, window: Window, wanted: Filter, _: Options) -> Export:
     profile = held(recording, window, wanted, "firefox", firefox.MAX_SAMPLES)
-    events, notes = marked_events(recording, window)
+    events, left_out = marked_events(recording, window)
     made = firefox.chunks(profile, events, exporter=EXPORTER)
-    return Export(_encoded(made), len(profile.samples), "sample", notes)
+    return Export(_encoded(made), len(profile.samples), "sample", left_out)
 
 
 def _csv(recording: Recording, window: Window, wanted: Filter, options: Options) -> Export:
@@ -174,7 +188,8 @@ def _csv(recording: Recording, window: Window, wanted: Filter, options: Options)
         options.field, window, every, options.instances, limit=None, raw=options.raw
     )
     values = sum(len(one.values) for one in report.series)
-    return Export(_encoded(tables.series(report)), values, "value")
+    why = () if values else (not_recorded(options.field),)
+    return Export(_encoded(tables.series(report)), values, "value", why)
 
 
 def _core_map(recording: Recording, window: Window, cores: tuple[int, ...], step_ns: int) -> Export:
@@ -189,7 +204,10 @@ def _core_map(recording: Recording, window: Window, cores: tuple[int, ...], step
         )
     answer = queries.core_map(recording, window, columns)
     answer = answer.only(cores) if cores else answer
-    return Export(_encoded(tables.core_map(answer)), columns * len(answer.cores), "row")
+    which = described(Filter(cores=cores)) or "core"
+    is_known = np.isfinite(answer.worst_percent_of_core).any()
+    why = () if is_known else (f"no {which} was recorded in this window",)
+    return Export(_encoded(tables.core_map(answer)), columns * len(answer.cores), "row", why)
 
 
 def _in_steps(window: Window, step_ns: int) -> tuple[Window, int]:

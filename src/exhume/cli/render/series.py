@@ -15,6 +15,7 @@ from exhume.cli.render.spark import spark
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
 from exhume.derive.rates import Intervals, columns
+from exhume.derive.series_report import not_recorded
 from exhume.model.evidence import InstanceSeries, SeriesReport
 
 _DIM = Style(dim=True)
@@ -28,8 +29,7 @@ _LEAST_NAME = 8
 def render(answer: SeriesReport, view: Viewpoint, look: Look) -> RenderableType:
     title = [*_title(answer, view), Text()]
     if not answer.series:
-        text = f"{answer.field.id} was not recorded in this window."
-        return Group(*title, Text(text), *_notes(answer))
+        return Group(*title, Text(f"{not_recorded(answer.field)}."), *_notes(answer))
     lines: list[Text] = []
     headings = _HEADINGS if any(one.resets for one in answer.series) else _HEADINGS[:-1]
     figures = [_figures(one, answer.unit) for one in answer.series]
