@@ -10,6 +10,7 @@ from exhume.cli import main as cli
 from exhume.cli.schemas import schemas
 from exhume.errors import EXIT_INTERRUPTED, EXIT_USAGE
 from exhume.ingest import importing
+from tests.cli.made_up import assert_harmless
 from tests.ingest import made
 from tests.ingest.made import write
 
@@ -187,6 +188,72 @@ def test_the_answer_as_json_fits_its_schema(
     assert list(Draft202012Validator(schema).iter_errors(answer)) == []
     assert [one["state"] for one in answer["inputs"]] == ["failed", "imported"]
     assert answer["inputs"][1]["window"]["start"] == pytest.approx(1e9 + 5)
+
+
+MPSTAT_SINCE_BOOT = """\
+Linux 5.4.0 (node-1)  11/15/2026  _x86_64_ (1 CPU)
+
+20:15:17     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle
+20:15:17     all    1.00    0.00    1.00    0.00    0.00    0.00    0.00    0.00    0.00   98.00
+20:15:17       0    1.00    0.00    1.00    0.00    0.00    0.00    0.00    0.00    0.00   98.00
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "state", "advice"),
+    [
+        ("Nov 15 20:15:17 node-1 cron[12]: hello\n" * 3, "read system log", "docs/import.md"),
+        (MPSTAT_SINCE_BOOT, "read mpstat", "docs/import.md"),
+        (made.KALLSYMS, "names kallsyms", "import it together with the captures"),
+    ],
+)
+def test_an_import_that_makes_no_recording_says_so(
+    content: str, state: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = write(tmp_path / "file", content), str(tmp_path / "out")
+    assert run(path, "--into", out) == 65
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{state} file" in shown
+    assert "Nothing was kept, and no recording was made." in shown
+    assert advice in shown
+    assert run(path, "--into", out) == 65, "nor the second time"
+    capsys.readouterr()
+    log = write(tmp_path / "kern.log", f"2026-11-02T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n")
+    assert run(path, log, "--into", out) == 0
+    assert "Nothing was kept" not in capsys.readouterr().out
+
+
+def test_a_second_import_tells_of_the_whole_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "out")
+    mpstat = write(tmp_path / "mpstat", made_mpstat())
+    capture = write(tmp_path / "perf-node-1-20261115-203017-4s.data", made.capture(4.0).file())
+    log = write(tmp_path / "kern.log", f"2026-11-15T20:50:00Z node-1 kernel: [ 9.1] {OOM}\n")
+    assert run(mpstat, "--into", out, "--utc") == 0
+    assert run(capture, "--into", out, "--utc") == 0
+    capsys.readouterr()
+    for path in (log, log):
+        assert run(path, "--into", out, "--utc") == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "20:15:17 – 20:50:00 UTC · 3 segments in" in shown
+        assert "no times of cores" not in shown
+        assert f"exhume top --data {out}" in shown
+        assert f"exhume cores --data {out}" in shown
+
+
+def made_mpstat() -> str:
+    head, column, *rows = MPSTAT_SINCE_BOOT.replace("\n\n", "\n").splitlines()
+    later = [row.replace("20:15:17", f"20:15:{second}") for second in (17, 18) for row in rows]
+    return "\n".join([head, "", column, *later]) + "\n"
+
+
+def test_a_place_with_escapes_in_its_name_is_shown_harmless(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write(tmp_path / "kern.log", f"2026-11-02T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n")
+    assert run(log, "--into", str(tmp_path / "a\x1b[31mred")) == 0
+    assert_harmless(capsys.readouterr().out)
 
 
 def test_some_that_fail_are_1_and_none_that_works_is_65(

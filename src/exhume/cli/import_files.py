@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _exit_code(report: ImportReport) -> int:
     states = {one.state for one in report.inputs}
-    if not states & {"imported", "known", "same"}:
+    if not report.recordings or not states & {"imported", "known", "same"}:
         return EXIT_DATA
     return SOME_FAILED if "failed" in states else 0
 

@@ -93,6 +93,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
             raise ExhumeError("there is nothing to import", todo=todo)
         manifest = Manifest(folder)
         reports = {str(one.path): _missing(one) for one in missing}
+        before = {f.node for one in inputs if (f := manifest.of(one)) and f.folder is not None}
         known = list(_recognised(inputs, manifest, reports))
         places = _places(options, host, known)
         hosts = {one.host for one in known if one.host}
@@ -117,7 +118,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
                     str(one.input.path), one.format.name, "names"
                 )
         return ImportReport(
-            recordings=placing.recordings(),
+            recordings=placing.recordings(before),
             inputs=tuple(reports[path] for path in sorted(reports)),
             seconds=time.monotonic() - began,
             folders=folders,
@@ -158,11 +159,11 @@ def _merge(work: _Import, tell: Callable[[int], None]) -> None:
     ready = work.placing.settled()
     failed: dict[str, Failed] = {}
     tasks = shared_out(work.placing.merges(ready), work.pool.forks)
-    for task, made in work.pool.run(merge_segment, tasks, tell):
-        if isinstance(made, Failed):
-            failed.update((part.source.id, made) for part in task.parts)
+    for task, kept in work.pool.run(merge_segment, tasks, tell):
+        if isinstance(kept, Failed):
+            failed.update((part.source.id, kept) for part in task.parts)
         else:
-            work.placing.note_made(task, made)
+            work.placing.note_kept(kept)
     for one in ready:
         path = str(one.task.input.path)
         problem = failed.get(one.task.input.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,10 +16,11 @@ from exhume.ingest.merge import SEGMENT_NS
 from exhume.ingest.overlaps import Covered, Span, left_out, note, without
 from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
 from exhume.ingest.recognise import FORMATS
+from exhume.ingest.recorded import recorded
 from exhume.ingest.report import InputReport, RecordingReport
 from exhume.ingest.rows import is_part, likeness
 from exhume.ingest.snapshots_placing import chosen, is_floating
-from exhume.ingest.work import Made, MergeTask, Part, PieceSummary, ReadTask, buckets
+from exhume.ingest.work import MergeTask, Part, PieceSummary, ReadTask, buckets
 from exhume.ingest.written import Named
 from exhume.model.window import Window
 
@@ -65,11 +66,10 @@ class Placing:
         self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
         self._covered = [f.covered for f in manifest.all() if f.covered]
         self._waiting: list[tuple[ReadTask, list[PieceSummary]]] = []
-        self._segments: dict[str, int] = {}
         self._kept: Counter[str] = Counter()
         """Samples that are in segments, by input."""
-        self._windows: dict[str, Window] = {}
-        self._fields: dict[str, set[str]] = {}
+        self._merged: set[str] = set()
+        """Nodes of which something was put into a recording."""
         self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in manifest.all() if (w := _sure(f))]
         """Of each node, the stretches that inputs with a clock of their own tell of."""
         self._told: set[tuple[str, str]] = set()
@@ -241,28 +241,22 @@ class Placing:
                         parts.setdefault((one.node, start), []).append(part)
                         shared = min(last, start + SEGMENT_NS) - max(first, start)
                         rows[one.node, start] += piece.rows * shared // max(1, last - first)
-                self._note_window(one.node, piece.span_ns, claim.offset_ns)
-                self._fields.setdefault(one.node, set()).update(piece.fields)
+                self._merged.add(one.node)
             hints[one.node] = known
         return [
             MergeTask(self.root(node), start, hints[node], tuple(some), rows[node, start])
             for (node, start), some in sorted(parts.items())
         ]
 
-    def _note_window(self, node: str, span_ns: tuple[int, int], offset_ns: int) -> None:
-        start, end = span_ns[0] + offset_ns, span_ns[1] + offset_ns
-        before = self._windows.get(node, Window(start, end))
-        self._windows[node] = Window(min(start, before.start_ns), max(end, before.end_ns))
-
-    def note_made(self, task: MergeTask, made: Made) -> None:
-        self._segments[task.hints.node] = self._segments.get(task.hints.node, 0) + made.segments
-        self._kept.update(made.kept)
+    def note_kept(self, kept: Mapping[str, int]) -> None:
+        """How many samples of which input were put into a segment."""
+        self._kept.update(kept)
 
     def report(self, one: PlacedInput) -> InputReport:
         """Now that it is in the recording."""
-        return (
-            replace(one.report, kept=self._kept[one.task.input.id]) if one.without else one.report
-        )
+        if not one.without:
+            return one.report
+        return replace(one.report, kept=self._kept[one.task.input.id])
 
     def finished(self, one: PlacedInput) -> Finished:
         settled = [(p.clock, claim) for p, claim in one.pieces if claim is not None]
@@ -275,17 +269,10 @@ class Placing:
             self._folders.get(one.node), self.report(one), anchor, sketch, one.covered,
         )  # fmt: skip
 
-    def recordings(self) -> tuple[RecordingReport, ...]:
-        return tuple(
-            RecordingReport(
-                node,
-                str(self.root(node)),
-                self._segments.get(node, 0),
-                window,
-                tuple(sorted(self._fields.get(node, ()))),
-            )
-            for node, window in sorted(self._windows.items())
-        )
+    def recordings(self, known: Set[str]) -> tuple[RecordingReport, ...]:
+        """`known`: nodes of inputs that were imported before."""
+        found = (recorded(node, self.root(node)) for node in sorted(self._merged | known))
+        return tuple(one for one in found if one is not None)
 
 
 def _covered(

@@ -29,17 +29,22 @@ class InputReport(Struct, frozen=True):
 
 
 class RecordingReport(Struct, frozen=True):
+    """All of it, what was imported before too."""
+
     node: str
     path: str
     segments: int
-    """Written by this import."""
-    window: Window | None
+    window: Window
     fields: tuple[str, ...]
-    """Of the counters that were among the inputs."""
+    """Of the counters in it."""
+    samples: int
+    sampled_cores: int
+    """Cores that some of the samples are known to be of."""
 
 
 class ImportReport(Struct, frozen=True):
     recordings: tuple[RecordingReport, ...]
+    """That the inputs are in; none where there was nothing in them to be kept."""
     inputs: tuple[InputReport, ...]
     seconds: float
     """How long it took."""

@@ -211,19 +211,13 @@ def shared_out(tasks: Sequence[MergeTask], jobs: int) -> list[MergeTask]:
     ]
 
 
-class Made(Struct, frozen=True):
-    segments: int
-    kept: dict[str, int]
-    """How many samples are of which input."""
-
-
-def merge_segment(task: MergeTask) -> Made:
-    """Put pieces into the ten minutes from `start_ns` on."""
+def merge_segment(task: MergeTask) -> dict[str, int]:
+    """Put pieces into the ten minutes from `start_ns` on; of which input how many samples."""
     before = written(task.root, task.hints.node, task.start_ns, task.start_ns + SEGMENT_NS)
     known = before.ids if before else frozenset()
     fresh = [part for part in task.parts if part.source.id not in known]
     if not fresh:
-        return Made(0, {})
+        return {}
     placed = [
         Placed(
             _loaded(spill.path_of(part.folder, part.number)),
@@ -257,7 +251,7 @@ def merge_segment(task: MergeTask) -> Made:
                 kept.update(made[1])
     if before:
         remove(before.segments, besides=paths)
-    return Made(len(paths), kept)
+    return kept
 
 
 @lru_cache(maxsize=2)

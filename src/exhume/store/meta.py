@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from exhume.model.clock import ClockMap, ClockPair
 from exhume.model.sample import Stretch
 from exhume.model.segment import Origin
 from exhume.store.files import DamagedFileError, checksum
-from exhume.store.layout import FORMAT_VERSION, META
+from exhume.store.layout import FORMAT_VERSION, META, segments_path, wall_ns_of_name
 
 MAX_BYTES = 16 << 20
 """Far more than any meta.json has; a damaged or hostile one is not read into memory."""
@@ -83,6 +84,17 @@ def read(directory: Path) -> Meta:
             str(path), "whole file", f"a readable file ({error.strerror})"
         ) from error
     return decode(data, str(path))
+
+
+def read_all(root: Path) -> list[Meta]:
+    """Of every segment of a recording whose meta data can be used, oldest first."""
+    found: list[Meta] = []
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for path in sorted(segments_path(root).iterdir()):
+            if wall_ns_of_name(path.name) is not None:
+                with suppress(DamagedFileError, NewerFormatError):
+                    found.append(read(path))
+    return found
 
 
 def decode(data: bytes, path: str) -> Meta:

@@ -23,8 +23,11 @@ _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
 _BAD = Style(color="red", bold=True)
 _CORE_TIMES = "cpu.idle"
-_BY_SAMPLES = "  No times of cores were among the files: `exhume cores` shows what samples tell."
-_NO_CORES = "  No times of cores were among the files, so `exhume cores` has nothing to show."
+_BY_SAMPLES = "  It has no times of cores: `exhume cores` shows what samples tell."
+_NO_CORES = "  It has no times of cores, so `exhume cores` has nothing to show."
+_NOTHING = "Nothing was kept, and no recording was made."
+_ONLY_NAMES = "  What was given only names functions: import it together with the captures."
+_COLLECT = "  'exhume import --help' says what can be imported, docs/import.md what to collect."
 _NEXT = (
     ("why", "the cause, with its evidence"),
     ("cores", "which cores were full, and when"),
@@ -40,6 +43,8 @@ _STATES = {
     "imported": Text("imported"), "known": Text("was there", _DIM), "same": Text("the same", _DIM),
     "names": Text("names", _DIM), "failed": Text("failed", _BAD),
 }  # fmt: skip
+_READ = Text("read", _DIM)
+"""Imported, and nothing in it that has a time: at most it told of a clock."""
 _COLUMNS = (
     Column("", right=False),
     Column("format", right=False),
@@ -70,8 +75,11 @@ def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
         names = _listed([PurePath(folder).name for folder in report.folders])
         text = f"{count(len(report.folders), 'folder')} inside not looked into: {names}"
         parts += [Text(f"{text}; name what belongs to it.", _DIM), Text()]
-    sampled = [one for one in shown if one.kept]
-    parts += [line for one in report.recordings for line in _recording(one, view, sampled)]
+    for one in report.recordings:
+        parts += _recording(one, view)
+    if not report.recordings:
+        only_names = {one.state for one in shown} == {"names"}
+        parts += [Text(_NOTHING, _BAD), Text(_ONLY_NAMES if only_names else _COLLECT)]
     return Group(*parts)
 
 
@@ -82,8 +90,9 @@ def _listed(names: Sequence[str]) -> str:
 
 def _row(one: InputReport, view: Viewpoint) -> list[Text]:
     window = one.window
+    state = _READ if one.state == "imported" and window is None else _STATES[one.state]
     return [
-        _STATES[one.state].copy(),
+        state.copy(),
         Text(one.format or "?"),
         Text(f"{one.samples:,}" if one.samples else ""),
         Text(f"{one.kept:,}" if one.samples else ""),
@@ -138,18 +147,19 @@ def _remarks(
     return [*lines, Text()]
 
 
-def _recording(
-    one: RecordingReport, view: Viewpoint, sampled: Sequence[InputReport]
-) -> list[RenderableType]:
-    if one.window is None:
-        return []
+def _recording(one: RecordingReport, view: Viewpoint) -> list[RenderableType]:
     when = f"{view.show_window(one.window)} {view.zone_name(one.window.start_ns)}"
     made = count(one.segments, "segment")
-    title = Text(f"{printable(one.node)} · {when}", _BOLD).append(f" · {made} in {one.path}", _DIM)
+    title = Text(f"{printable(one.node)} · {when}", _BOLD)
+    title.append(f" · {made} in {printable(one.path)}", _DIM)
     lines: list[RenderableType] = [title]
     has_core_times = _CORE_TIMES in one.fields
-    has_cores = has_core_times or any(capture.cores for capture in sampled)
-    empty = {"cores": not has_cores, "top": not sampled, "events": bool(sampled or has_cores)}
+    has_cores = has_core_times or one.sampled_cores > 0
+    empty = {
+        "cores": not has_cores,
+        "top": not one.samples,
+        "events": bool(one.samples or has_cores),
+    }
     for command, answers in _NEXT:
         if empty.get(command):
             continue
