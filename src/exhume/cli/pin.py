@@ -46,12 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from exhume.store import pins
+    from exhume.store.absent import no_recording, recordings_inside
 
     root, view = common.data_dir(args), common.viewpoint_on(args)
-    if not root.is_dir():
-        raise ExhumeError(
-            f"there is no recording in {root}", todo="say where it is with --data DIR"
-        )
+    if not root.is_dir() or recordings_inside(root):
+        raise no_recording(root)
     if args.remove is not None:
         if not pins.unpin(root, args.remove):
             raise ExhumeError(

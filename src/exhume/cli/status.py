@@ -18,6 +18,7 @@ from exhume.cli.safe import printable
 from exhume.errors import ExhumeError
 from exhume.model.status import Status
 from exhume.record.status import read
+from exhume.store.absent import elsewhere, recordings_inside
 
 ANSWER = Status
 RECORDS, RECORDS_NOT, CANNOT_TELL = 0, 1, 2
@@ -41,4 +42,6 @@ def run(args: argparse.Namespace) -> int:
         from exhume.cli.render.status import render
 
         common.show(common.console(), render(status, view))
+    if inside := recordings_inside(common.data_dir(args)):
+        common.tell_problems([elsewhere(inside)])
     return RECORDS if status.state == "running" else RECORDS_NOT

@@ -15,6 +15,7 @@ from exhume.errors import EXIT_PERMISSION, ExhumeError
 from exhume.model.answers import Span
 from exhume.model.window import Window
 from exhume.store import layout
+from exhume.store.absent import no_recording
 from exhume.store.cache import DEFAULT_BYTES, Cache
 from exhume.store.files import DamagedFileError, size_of
 from exhume.store.meta import NewerFormatError
@@ -58,10 +59,7 @@ class Recording:
     ) -> Recording:
         recording = Recording(root, heads, cache_bytes)
         if not recording.spans():
-            raise ExhumeError(
-                f"there is no recording in {root}",
-                todo="start one with `exhume up`, or say where it is with --data DIR",
-            )
+            raise no_recording(root)
         newer = [u.error for u in recording._unreadable if isinstance(u.error, NewerFormatError)]
         if newer and not recording._segments and not recording._heads:
             raise newer[0]

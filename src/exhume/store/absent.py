@@ -1,0 +1,40 @@
+"""Where there is no recording: an import of several nodes makes one in a folder each."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from exhume.errors import ExhumeError
+from exhume.store import layout
+
+_NAMED = 12
+
+
+def recordings_inside(root: Path) -> list[Path]:
+    """Folders right below that hold a recording; none where it is one itself."""
+    if _is_recording(root):
+        return []
+    try:
+        return sorted(folder for folder in root.iterdir() if _is_recording(folder))
+    except OSError:
+        return []
+
+
+def elsewhere(inside: list[Path]) -> str:
+    more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
+    return (
+        f"recordings are in {', '.join(folder.name for folder in inside[:_NAMED])}{more} below it"
+    )
+
+
+def no_recording(root: Path) -> ExhumeError:
+    what = f"there is no recording in {root}"
+    if inside := recordings_inside(root):
+        example = f"--data {shlex.quote(str(inside[0]))}"
+        return ExhumeError(f"{what} itself; {elsewhere(inside)}", todo=f"name one: {example}")
+    return ExhumeError(what, todo="start one with `exhume up`, or say where it is with --data DIR")
+
+
+def _is_recording(root: Path) -> bool:
+    return layout.segments_path(root).is_dir() or layout.heads_path(root).is_dir()

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exhume.cli.main import main
+from exhume.errors import ExhumeError
+from exhume.store.recording import Recording
+from exhume.store.writer import write_segment
+from tests.store.make import by_hand
+
+
+def test_recordings_in_folders_inside_are_named(tmp_path: Path) -> None:
+    for number in range(14):
+        write_segment(tmp_path / f"node {number:02}", by_hand([]))
+    (tmp_path / "import").mkdir()
+    with pytest.raises(ExhumeError, match="no recording in") as error:
+        Recording.open(tmp_path)
+    assert "; recordings are in node 00, node 01, node 02" in error.value.what
+    assert error.value.what.endswith("node 11 and 2 more below it")
+    assert error.value.todo == f"name one: --data '{tmp_path}/node 00'"
+
+
+@pytest.mark.parametrize(("words", "code"), [("top", 65), ("events", 65), ("pin", 65),
+                                             ("pin --last 1m", 65), ("status", 1)])  # fmt: skip
+def test_every_command_names_them(
+    words: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_segment(tmp_path / "node-a", by_hand([]))
+    assert main([*words.split(), "--data", str(tmp_path)]) == code
+    assert "recordings are in node-a below it" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["node-a"]
