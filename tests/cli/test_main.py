@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -149,6 +150,54 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     os.close(write_end)
     assert done.stderr == ""
     assert done.returncode == cli.EXIT_BROKEN_PIPE
+
+
+SAYS = "import exhume.cli.main as m; m._run = lambda argv: print('x' * {}) or 0; m.entry()"
+
+
+def in_shell(talk: str, redirection: str) -> subprocess.CompletedProcess[str]:
+    words = shlex.join([sys.executable, "-c", talk])
+    return subprocess.run(
+        ["sh", "-c", f"{words} {redirection}"], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("length", [1, 10**6])
+@pytest.mark.parametrize(
+    ("redirection", "what"),
+    [
+        ("> /dev/full", "the output can't be written: No space left on device"),
+        (">&-", "standard output is closed"),
+    ],
+)
+def test_standard_output_that_takes_nothing_is_told(
+    redirection: str, what: str, length: int
+) -> None:
+    done = in_shell(SAYS.format(length), redirection)
+    assert done.stderr.splitlines() == [
+        f"exhume: {what}",
+        "  make room, or write to another place",
+    ]
+    assert done.returncode == 74
+    asked = in_shell("import sys, exhume.cli.main as m; sys.argv = ['', '--help']; m.entry()",
+                     redirection)  # fmt: skip
+    assert (asked.returncode, asked.stderr) == (74, done.stderr)
+
+
+def test_without_standard_error_the_answer_comes_all_the_same() -> None:
+    done = in_shell(SAYS.format(2), "2>&-")
+    assert (done.stdout, done.returncode) == ("xx\n", 0)
+    fails = "import exhume.cli.main as m; m._run = lambda argv: 1 / 0; m.entry()"
+    for redirection in ("2>&-", "2>/dev/full", ">&- 2>&-"):
+        assert in_shell(fails, redirection).returncode == 70
+
+
+def test_what_is_closed_gives_its_number_to_no_file() -> None:
+    talk = (
+        "import os, sys, exhume.cli.main as m; "
+        "m._run = lambda argv: os.write(2, bytes([48 + os.open('/', 0)])) and 0; m.entry()"
+    )
+    assert in_shell(talk, ">&-").stderr == "3"
 
 
 def test_a_negative_time_is_a_value_and_not_an_option() -> None:

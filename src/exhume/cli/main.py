@@ -1,8 +1,8 @@
 """The command line: chooses a command, runs it, and turns errors into messages and exit codes.
 
-Exit codes: 64 usage, 65 bad data, 70 internal error, 77 no permission, 130 interrupted; 0, 1 and 2
-are the commands' own answers. `exhume --help` must be quick, so a command's module is imported
-only when it is the one that was asked for.
+Exit codes: 64 usage, 65 bad data, 70 internal error, 74 no room to write, 77 no permission, 130
+interrupted; 0, 1 and 2 are the commands' own answers. `exhume --help` must be quick, so a command's
+module is imported only when it is the one that was asked for.
 """
 
 from __future__ import annotations
@@ -17,10 +17,21 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from exhume import __version__
-from exhume.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_PERMISSION, EXIT_USAGE, ExhumeError
+from exhume.cli import streams
+from exhume.errors import (
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_IO,
+    EXIT_PERMISSION,
+    EXIT_USAGE,
+    ExhumeError,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("up", "Record this node, and say where to look."),
@@ -69,8 +80,16 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ExhumeError(message, todo=f"'{self.prog} --help' shows how", exit_code=EXIT_USAGE)
 
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        print(message, end="", file=file)  # argparse would say nothing where it fails
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        sys.stdout.flush()  # while somebody is there to say that it failed
+        super().exit(status, message)
+
 
 def entry() -> NoReturn:
+    streams.reopen_closed()
     code = main(sys.argv[1:])
     if threading.active_count() == 1:
         _leave(code)
@@ -98,8 +117,7 @@ def main(argv: Sequence[str]) -> int:
     except ExhumeError as error:
         return _fail(error.what, error.todo, error.exit_code)
     except BrokenPipeError:
-        # Who read us has seen enough. Nothing may be flushed into the pipe on the way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        streams.silence_stdout()  # who read us has seen enough
         return EXIT_BROKEN_PIPE
     except PermissionError as error:
         what = f"no permission: {error.filename or error.strerror or error}"
@@ -107,6 +125,9 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and (what := streams.unwritable(error)):
+            streams.silence_stdout()
+            return _fail(what, "make room, or write to another place", EXIT_IO)
         if os.environ.get("EXHUME_DEBUG") == "1":
             raise
         what = f"internal error: {type(error).__name__}: {error}"
@@ -185,5 +206,6 @@ def _fail(what: str, todo: str, exit_code: int) -> int:
 
     lines = [printable(line) for line in f"exhume: {what}".splitlines()]
     lines += [f"  {printable(line)}" for line in todo.splitlines()]
-    print("\n".join(lines), file=sys.stderr)
+    with suppress(OSError):  # there is nobody else to tell
+        print("\n".join(lines), file=sys.stderr)
     return exit_code
