@@ -111,6 +111,32 @@ def test_a_link_is_followed_and_a_device_is_written_to(
     assert Path("/dev/null").is_char_device()
 
 
+def test_a_pipe_is_written_to_by_any_name(
+    data: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    wanted, _ = run("--format folded", data, capfdbinary)
+    read_end, write_end = os.pipe()
+    link = tmp_path / "link"
+    link.symlink_to(f"/dev/fd/{write_end}")
+    for name in (f"/dev/fd/{write_end}", link):
+        run(f"--format folded -o {name}", data, capfdbinary)
+        assert os.read(read_end, 1 << 16) == wanted
+    os.close(read_end)
+    os.close(write_end)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_file_that_is_replaced_keeps_its_mode(
+    mode: int, data: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    file = tmp_path / "x.folded"
+    file.touch()
+    file.chmod(mode)
+    run(f"--format folded -o {file}", data, capfdbinary)
+    assert file.stat().st_size
+    assert file.stat().st_mode & 0o777 == mode
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -140,6 +166,9 @@ def test_a_file_that_cannot_be_written_is_named(
     assert "no/x.svg can't be written: No such file or directory" in told
     _, told = run(f"--format svg -o {tmp_path}", data, capfdbinary, expect=65)
     assert "Is a directory" in told
+    (tmp_path / "x.svg").touch()
+    _, told = run(f"--format svg -o {tmp_path}/x.svg/y", data, capfdbinary, expect=65)
+    assert "x.svg/y can't be written: Not a directory" in told
 
 
 def test_a_window_without_data_says_what_there_is(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -21,11 +21,14 @@ def opened(output: str | None) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(output).resolve()
-    is_special = path.exists() and not path.is_file()
-    part = path if is_special else path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
+    given, path = Path(output), Path(os.path.realpath(output))
+    # By the name given: /dev/stdout may be a link to `pipe:[4711]`, which is no path.
+    is_special = given.exists() and not given.is_file()
+    part = given if is_special else path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
     try:
         with part.open("wb" if is_special else "xb") as file:
+            if not is_special and path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
             yield file
         if not is_special:
             part.replace(path)
@@ -35,4 +38,5 @@ def opened(output: str | None) -> Iterator[IO[bytes]]:
         raise ExhumeError(what, todo="give another FILE with -o", exit_code=code) from error
     finally:
         if not is_special:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
