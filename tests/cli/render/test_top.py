@@ -48,6 +48,17 @@ def test_figures_are_never_cut_for_names() -> None:
     assert "…" in text
 
 
+@pytest.mark.parametrize("width", [30, 40, 60])
+def test_on_a_narrow_screen_who_it_was_is_seen_all_the_same(width: int) -> None:
+    text = shown(top(), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "1204" in text
+    assert "kubelet" in text
+    assert "mem_cgroup_nr_" in text
+    assert "worst second" in text
+    assert "no room for" in text
+
+
 def test_only_processes_need_no_column_for_threads() -> None:
     answer = top()
     processes = tuple(replace(row, tid=None) for row in answer.processes)

@@ -84,6 +84,15 @@ def test_without_growth_it_never_hurts() -> None:
     assert "no growth over 9 m (10 counts)" in shown(replace(calm, growth=still))
 
 
+def test_how_fast_they_grow_is_never_cut() -> None:
+    growth = Slope(230_590.0, 221_545.0, 240_292.0, 36, 358 * NS)
+    for width in (50, 80):
+        text = shown(replace(evidence.zombies(), growth=growth), width)
+        assert max(map(len, text.splitlines())) <= width
+        words = "+230,590 an hour, mostly +221,545 to +240,292, over 5 m 58 s (36 counts)"
+        assert words in " ".join(text.split())
+
+
 def test_a_century_is_no_date() -> None:
     answer = evidence.zombies()
     assert answer.outlook is not None

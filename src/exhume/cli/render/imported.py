@@ -53,7 +53,7 @@ _COLUMNS = (
     Column("cores"),
     Column("lasts"),
     Column("from", right=False, optional=True),
-    Column("file", right=False, least=22),
+    Column("file", right=False, least=22, both_ends=True),
 )
 
 

@@ -35,6 +35,8 @@ FRAME_WORDS = {
 _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
 _CORES_NAMED = 3
+_SPARE_MODES = {"steal": 5, "iowait": 4, "irq": 3, "idle": 2, "user": 1}
+"""Which go first where a line is short."""
 
 
 def render(answer: Top, view: Viewpoint, look: Look) -> RenderableType:
@@ -89,7 +91,8 @@ def _core_times(cores: tuple[CoreTimes, ...], look: Look) -> list[Text]:
     if len(cores) > len(busiest):
         title += f" · the {len(busiest)} with the worst second of {len(cores)}"
     modes = ("user", "system", "softirq", "irq", "steal", "iowait", "idle")
-    columns = [Column("core"), *map(Column, modes), Column("worst second")]
+    shown = [Column(mode, spare=_SPARE_MODES.get(mode, 0)) for mode in modes]
+    columns = [Column("core"), *shown, Column("worst second", spare=-1)]
     rows = []
     for core in sorted(busiest, key=lambda core: core.core):
         figures = [getattr(core, f"{mode}_percent") for mode in modes]
@@ -102,8 +105,12 @@ def _core_times(cores: tuple[CoreTimes, ...], look: Look) -> list[Text]:
 def _processes(rows: tuple[TopProcess, ...], look: Look) -> list[Text]:
     by_thread = any(row.tid is not None for row in rows)
     columns = [
-        *map(Column, ("time", "user", "system", "usual", "×")),
-        Column("on cores", right=False),
+        Column("time"),
+        Column("user", spare=2),
+        Column("system", spare=3),
+        Column("usual", spare=5),
+        Column("×", spare=4),
+        Column("on cores", right=False, spare=1),
         Column("pid"),
         Column("tid", optional=True),
         Column("process", right=False, least=10),
@@ -137,8 +144,12 @@ def _owner(row: TopProcess) -> str:
 
 def _frames(rows: tuple[TopFrame, ...], look: Look) -> list[Text]:
     columns = [
-        *map(Column, ("incl.", "self", "core", "usual", "×")),
-        Column("in", right=False),
+        Column("incl."),
+        Column("self"),
+        Column("core", spare=3),
+        Column("usual", spare=5),
+        Column("×", spare=4),
+        Column("in", right=False, spare=1),
         Column("frame", right=False, least=16),
         Column("module", right=False, least=8, optional=True),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.style import Style
@@ -63,20 +65,20 @@ def _title(answer: ZombiesAnswer, view: Viewpoint) -> Text:
 
 
 def _counts(answer: ZombiesAnswer, view: Viewpoint, look: Look) -> list[RenderableType]:
-    lines: list[Text] = []
-
-    def line(label: str, value: int | None, words: str, style: Style = _BOLD) -> Text:
-        shown = "–" if value is None else f"{value:,}"
-        text = Text(f"{label:>{_LABEL}} ", _DIM).append(f"{shown:>{_FIGURE}}", style)
-        return text.append(f"  {words}", _DIM) if words else text
-
-    lines.append(line("tracked", answer.tracked, "kept by the kernel"))
-    lines.append(line("live", answer.live, "with a directory"))
-    grows = answer.growth is not None and answer.growth.low_per_hour > 0
-    words = _growth_words(answer.growth)
-    lines.append(line("zombies", answer.zombies, words, _BAD if grows else _BOLD))
     lead = _LABEL + 1 + _FIGURE + 2
     plot = max(10, look.width - lead)
+
+    def line(label: str, value: int | None, words: str, style: Style = _BOLD) -> list[Text]:
+        shown = "–" if value is None else f"{value:,}"
+        text = Text(f"{label:>{_LABEL}} ", _DIM).append(f"{shown:>{_FIGURE}}", style)
+        first, *more = textwrap.wrap(words, plot)
+        return [text.append(f"  {first}", _DIM), *(Text(" " * lead + part, _DIM) for part in more)]
+
+    lines = line("tracked", answer.tracked, "kept by the kernel")
+    lines += line("live", answer.live, "with a directory")
+    grows = answer.growth is not None and answer.growth.low_per_hour > 0
+    words = _growth_words(answer.growth)
+    lines += line("zombies", answer.zombies, words, _BAD if grows else _BOLD)
     if len(answer.counts) > 1:
         wall, counts = answer.wall_ns, answer.counts.astype(float)
         least, most = counts.min(), counts.max()
@@ -89,7 +91,7 @@ def _counts(answer: ZombiesAnswer, view: Viewpoint, look: Look) -> list[Renderab
         lines += [Text(" " * lead).append_text(p) for p in axis(answer.window, plot, view)]
     if answer.empty is not None:
         words = "live but empty: leaked directories, which are no zombies"
-        lines.append(line("empty", answer.empty, words, _WARN if answer.empty > 100 else Style()))
+        lines += line("empty", answer.empty, words, _WARN if answer.empty > 100 else Style())
     for text in lines:
         text.no_wrap, text.overflow = True, "crop"
     return [*lines]
