@@ -61,6 +61,25 @@ def test_of_an_imported_recording_the_end_is_now_and_all_of_it_is_meant() -> Non
     assert view.show(whole.end_ns).startswith("2024-04-30 ")  # which is not today
 
 
+@pytest.mark.parametrize("line", ["--from 03:19 --to 03:18:30", "--from 03:19:59 --to 00:00",
+                                  "--from 22:00 --to 20:00"])  # fmt: skip
+def test_clock_times_the_wrong_way_round_are_no_window_of_a_day(line: str) -> None:
+    with pytest.raises(ExhumeError, match=r"--to [\d:]+ is before --from") as caught:
+        common.window_of(parsed(line), VIEW)
+    assert caught.value.exit_code == EXIT_USAGE
+
+
+def test_a_window_across_midnight_may_end_after_what_was_recorded() -> None:
+    # Now is 03:20:00.
+    assert window("--from 22:00 --to 03:00") == (19_200, 1_200)
+    assert window("--from 22:00 --to 04:00") == (19_200, -2_400)
+    assert window("--from 03:00 --to 22:00") == (1_200, -67_200)
+    assert window("--from 03:19 --to 2024-05-02T03:18") == (60, -86_280)
+    view = replace(VIEW, ended=Ended(Window(0, NOW_NS - 12_100 * NS), Window(0, 1)))
+    found = common.window_of(parsed("--from 23:50 --to 00:10"), view)  # it ended at 23:58:20
+    assert found.seconds == 1_200
+
+
 @pytest.mark.parametrize(
     "line",
     ["--last 10m --at 03:14", "--at 03:14 --from 03:10", "--for 5s", "--to 03:14",

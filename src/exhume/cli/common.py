@@ -144,9 +144,10 @@ def window_of(args: argparse.Namespace, view: Viewpoint) -> Window:
         return Window(start_ns, start_ns + parse_duration(args.length or args.default_for))
     if args.start is not None:
         start_ns = parse_time(args.start, view)
-        end_ns = (
-            view.latest_ns if args.end is None else parse_time(args.end, view, after_ns=start_ns)
-        )
+        end_ns = view.latest_ns if args.end is None else _end_after(start_ns, args.end, view)
+        if end_ns is None:
+            todo = "give --to with its date where the next day is meant"
+            raise usage(f"--to {args.end} is before --from {args.start}", todo)
         if end_ns <= start_ns:
             shown = Window(start_ns, end_ns)
             raise usage(f"the window {view.show_window(shown)} is empty", "--to comes after --from")
@@ -155,6 +156,16 @@ def window_of(args: argparse.Namespace, view: Viewpoint) -> Window:
         return view.ended.whole if args.default_whole else view.ended.measured
     length_ns = parse_duration(args.last or args.default_last)
     return Window(view.latest_ns - length_ns, view.latest_ns)
+
+
+def _end_after(start_ns: int, text: str, view: Viewpoint) -> int | None:
+    """None where only the next day has that clock time after the start, and what was recorded ends
+    nearer to the one before: then the two are the wrong way round."""
+    end_ns = parse_time(text, view, after_ns=start_ns)
+    before_ns = parse_time(text, view)
+    is_next_day = view.local(end_ns).date() > view.local(start_ns).date()
+    is_far = end_ns - view.latest_ns > view.latest_ns - before_ns
+    return None if before_ns <= start_ns and is_next_day and is_far else end_ns
 
 
 def filter_of(args: argparse.Namespace) -> Filter:
