@@ -34,7 +34,8 @@ def test_every_format_can_be_made_of_any_window(format_: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("wanted", "samples"),
     [
-        (Filter(comms=("kubelet",)), 200),
+        (Filter(comms=("kubelet",)), 210),
+        (Filter(comms=("worker",)), 10),
         (Filter(units=("kubelet.service",)), 210),
         (Filter(cores=(0, 3)), 110),
         (Filter(modes=("system",), tids=(10,)), 200),

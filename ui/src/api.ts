@@ -252,6 +252,7 @@ export interface FieldEntry {
 /** Which samples take part. Empty means all. */
 export interface Filter {
   cores: number[]
+  /** Names of threads; that of a process's first thread stands for all of them. */
   comms: string[]
   pids: number[]
   tids: number[]

@@ -90,7 +90,10 @@ def add_window(
 def add_filter(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which samples (each may be given more than once)")
     group.add_argument("--core", action="append", default=[], metavar="N", help="39, or 0-3,7")
-    group.add_argument("--comm", action="append", default=[], metavar="NAME", help="process name")
+    group.add_argument(
+        "--comm", action="append", default=[], metavar="NAME",
+        help="of a process, with all its threads, or of a thread",
+    )  # fmt: skip
     group.add_argument(
         "--pid", action="append", default=[], type=int, metavar="PID", help="process id"
     )

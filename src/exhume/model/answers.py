@@ -21,6 +21,7 @@ class Filter(Struct, frozen=True):
 
     cores: tuple[int, ...] = ()
     comms: tuple[str, ...] = ()
+    """Names of threads; that of a process's first thread stands for all of them."""
     pids: tuple[int, ...] = ()
     tids: tuple[int, ...] = ()
     cgroups: tuple[str, ...] = ()

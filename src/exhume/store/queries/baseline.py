@@ -12,6 +12,7 @@ from exhume.model.answers import Filter
 from exhume.model.arrays import I64, Bool
 from exhume.model.stack import Frame
 from exhume.model.window import Window
+from exhume.store.queries.select import named
 from exhume.store.recording import Recording
 from exhume.store.rollups import MINUTE_NS, SECOND_NS, weights_ns
 from exhume.store.view import SegmentView
@@ -133,8 +134,14 @@ def _add_frames(
     rows, frames = view.frame_minutes(), view.tree().tree.frames
     keep = inside[np.minimum(rows.minute, len(inside) - 1)]
     if comms:
-        named = np.array([frame.name in comms for frame in frames], np.bool_)
-        keep &= named[rows.process]
+        # The roll-up tells threads apart by their own names alone.
+        threads = view.threads().threads
+        chosen = named(threads, comms)
+        mine = {threads.comm[row] for row in np.flatnonzero(chosen)}
+        if mine & {threads.comm[row] for row in np.flatnonzero(~chosen)}:
+            baseline.frames_apply = False
+            return
+        keep &= np.array([frame.name in mine for frame in frames], np.bool_)[rows.process]
     took = np.bincount(rows.frame[keep], rows.inclusive_ms[keep], len(frames))
     names = {frame.name for frame in asked}  # hashing a name is quicker than hashing a frame
     for index, frame in enumerate(frames):

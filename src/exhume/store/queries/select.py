@@ -76,7 +76,7 @@ def thread_mask(view: SegmentView, wanted: Filter) -> Bool | None:
     threads = view.threads().threads
     mask = np.ones(len(threads), np.bool_)
     if wanted.comms:
-        mask &= np.array([comm in wanted.comms for comm in threads.comm], np.bool_)
+        mask &= named(threads, wanted.comms)
     if wanted.pids:
         mask &= np.isin(threads.pid, wanted.pids)
     if wanted.tids:
@@ -86,6 +86,15 @@ def thread_mask(view: SegmentView, wanted: Filter) -> Bool | None:
     if by_owner:
         mask &= _owned(view, wanted)
     return mask
+
+
+def named(threads: Threads, comms: tuple[str, ...]) -> Bool:
+    """By a thread's own name, or by its process's: that of its first thread, where it was sampled.
+    A process whose threads rename themselves is one all the same."""
+    own = np.array([comm in comms for comm in threads.comm], np.bool_)
+    is_first: Bool = threads.tid == threads.pid
+    of_process: Bool = ~is_first & np.isin(threads.pid, threads.pid[own & is_first])
+    return own | of_process
 
 
 def _owned(view: SegmentView, wanted: Filter) -> Bool:
