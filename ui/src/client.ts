@@ -45,7 +45,8 @@ export function address(path: string, query: Query, parts: Record<string, string
 }
 
 export async function send(url: string, signal?: AbortSignal): Promise<Response> {
-  const headers: Record<string, string> = held.token ? { Authorization: `Bearer ${held.token}` } : {}
+  const token = held.token
+  const headers: Record<string, string> = token ? { Authorization: `Bearer ${token}` } : {}
   let response: Response
   try {
     response = await fetch(url, { headers, signal: signal ?? null })
@@ -53,7 +54,8 @@ export async function send(url: string, signal?: AbortSignal): Promise<Response>
     if (signal?.aborted) throw error
     throw new Problem('the server does not answer', 'is `exhume serve` (or `exhume up`) still running?', 0)
   }
-  if (response.status === 401) needsToken.value = true
+  // What was asked before the token was typed in is refused, and that says nothing of the token.
+  if (response.status === 401 && token === held.token) needsToken.value = true
   if (!response.ok) {
     const said = (await response.json().catch(() => ({}))) as { error?: string; todo?: string }
     throw new Problem(said.error ?? `the server said ${response.status}`, said.todo ?? '', response.status)
