@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from exhume.ingest.overlaps import Span
 from exhume.ingest.piece import Claim, Trust
 
-Span = tuple[int, int]
 _NEAR_NS = 3600 * 1_000_000_000
 """A file written this long before or after what the others tell of was written with them."""
 

@@ -24,11 +24,12 @@ from exhume.store.queries.irqs import irqs
 from exhume.store.queries.kernel_names import unnamed_kernel_ratio
 from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
 from exhume.store.queries.occupancy import longest_runs, occupancy
+from exhume.store.queries.seconds_sampled import seconds_sampled
 from exhume.store.queries.series import series
 from exhume.store.queries.units import lifecycles
 from exhume.store.queries.zombies import zombies
 from exhume.store.recording import Recording
-from exhume.store.view import runs, wall_intervals
+from exhume.store.view import wall_intervals
 
 SYMPTOM_FIELDS = (
     "memcg.zombies", "memcg.tracked", "unit.restarts", "container.restarts",
@@ -54,7 +55,7 @@ def observe(recording: Recording, window: Window) -> Observation:
         kernel=next((one.kernel for one in reversed(ran) if one.kernel), ""),
         boots=ran,
         recorded_seconds=recorded_seconds(recording, window),
-        sampled_seconds=_sampled_seconds(recording, window),
+        sampled_seconds=seconds_sampled(recording, window),
         load=core_load(recording, window),
         series=_series(recording, SYMPTOM_FIELDS, window),
         events=tuple(events(recording, window, besides=_SILENT_KINDS)),
@@ -148,15 +149,6 @@ def _series(
 ) -> dict[str, tuple[SeriesAnswer, ...]]:
     recorded = {field for view in recording.views(window) for field in view.fields()}
     return {field: tuple(series(recording, field, window)) for field in fields if field in recorded}
-
-
-def _sampled_seconds(recording: Recording, window: Window) -> float:
-    return sum(
-        (run.end_ns - run.start_ns) / 1e9
-        for view in recording.views(window)
-        for run in runs(view, window)
-        if run.weight_ns
-    )
 
 
 def _process_cores(recording: Recording, window: Window) -> dict[str, tuple[int, ...]]:
