@@ -37,7 +37,7 @@ class Covered(Struct, frozen=True):
     node: str
     path: str
     spans: tuple[Span, ...]
-    """Of wall time."""
+    """Of wall time, in order."""
     event: str
     rate_hz: float
     is_whole: bool
@@ -95,9 +95,14 @@ def left_out(one: Covered, better: Sequence[Covered]) -> list[tuple[Span, Covere
         for other in others:
             if is_time_like(other.event):
                 return [(span, other) for span in one.spans]
+    if not one.spans:
+        return []
+    # The pieces of a night are many, and few of them meet.
+    first, last = one.spans[0][0], one.spans[-1][1]
+    met = [other for other in others if other.spans[0][0] < last and other.spans[-1][1] > first]
     return [
         (common, other)
-        for other in others
+        for other in met
         if _contradict(one, other)
         for span in one.spans
         for common in _common(span, other.spans)
