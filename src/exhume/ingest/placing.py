@@ -306,16 +306,17 @@ def _with_zone_notes(placed: Sequence[PlacedInput]) -> list[PlacedInput]:
     found = list(placed)
     for number, one in enumerate(placed):
         own = one.report.window
-        others = [
+        is_guess = any(piece.guesses for piece, _ in one.pieces) and "guessed" in one.report.clock
+        if own is None or not is_guess:
+            continue
+        others = (
             other.report.window
             for other in placed
             if other is not one and other.node == one.node and other.report.window
-        ]
-        is_guess = any(piece.guesses for piece, _ in one.pieces) and "guessed" in one.report.clock
-        if own is None or not is_guess or not others:
-            continue
+        )
         nearest_ns = min(
-            max(0, other.start_ns - own.end_ns, own.start_ns - other.end_ns) for other in others
+            (max(0, other.start_ns - own.end_ns, own.start_ns - other.end_ns) for other in others),
+            default=0,
         )
         if _TOGETHER_NS < nearest_ns <= _ZONES_NS:
             notes = (*one.report.notes, _OTHER_ZONE.format(nearest_ns / 3600e9))
