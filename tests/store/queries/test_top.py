@@ -178,6 +178,18 @@ def test_filters_that_roll_ups_do_not_hold_give_no_baseline_rather_than_a_wrong_
     assert by_pid.frames[0].baseline_percent_of_one_core is None
 
 
+def test_two_units_that_run_the_same_program_are_no_baseline_for_each_other() -> None:
+    threads = tuple(
+        (pid, pid, "python3", f"/system.slice/{n}.service") for pid, n in enumerate("ab", 1)
+    )
+    samples = steady(180, {0: 20}) + steady(180, {0: 60}, thread=1, core=1)
+    data = by_hand(samples, threads=threads, seconds=180)
+    one = top(recording(data), at(120, 60), Filter(units=("a.service",)))
+    assert [process.pid for process in one.processes] == [1]
+    assert one.processes[0].baseline_percent_of_one_core == pytest.approx(20, rel=1e-3)
+    assert one.frames[0].baseline_percent_of_one_core is None
+
+
 def test_notes_tell_what_weakens_the_answer() -> None:
     lost = np.array([[0], [0], [5], [5], [9]], np.int64)
     ticks = START + np.arange(5, dtype=np.int64) * SECOND

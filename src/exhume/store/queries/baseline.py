@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.model.answers import Filter
 from exhume.model.arrays import I64, Bool
@@ -69,9 +70,9 @@ def hour_before(
     """Of all processes and of these frames. None where less than a minute was recorded."""
     before = Window(window.start_ns - HOUR_NS, window.start_ns)
     baseline = Baseline()
-    # The roll-ups hold neither modes nor frames by pid: no baseline then, rather than a wrong one.
+    # Roll-ups hold neither modes nor frames by thread: no baseline then, rather than a wrong one.
     baseline.processes_apply = not wanted.modes
-    baseline.frames_apply = not (wanted.modes or wanted.pids or wanted.tids or wanted.cgroups)
+    baseline.frames_apply = replace(wanted, cores=(), comms=()) == Filter()
     for view in recording.views(before):
         with recording.sparing(view):
             _add_processes(baseline, view, before)
