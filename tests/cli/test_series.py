@@ -5,7 +5,8 @@ import io
 
 import pytest
 
-from tests.cli.ask import Ask
+from exhume.cli.main import main
+from tests.cli.ask import WINDOW, Ask
 from tests.cli.story import SECONDS
 
 
@@ -61,6 +62,18 @@ def test_csv_has_a_line_for_each_value(ask: Ask) -> None:
     assert "exclude each other" in ask("series memcg.zombies --csv --json", expect=64)
 
 
+def test_csv_has_all_instances_unless_told_otherwise(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def instances(words: str) -> int:
+        return len({row["instance"] for row in csv.DictReader(io.StringIO(ask(words)))})
+
+    monkeypatch.setattr("exhume.cli.series._LIMIT", 3)
+    assert len(ask.json("series irq.count")["series"]) == 3
+    assert instances("series irq.count --csv") == 7
+    assert instances("series irq.count --csv --limit 2") == 2
+
+
 @pytest.mark.parametrize(
     ("name", "near"),
     [("irq.cuont", "irq.count"), ("zombies", "memcg.zombies"), ("memcg.zombie", "memcg.zombies")],
@@ -75,6 +88,15 @@ def test_a_field_that_was_not_recorded_is_no_error(ask: Ask) -> None:
     assert "cgroup.cpu_throttled was not recorded in this window." in ask(
         "series cgroup.cpu_throttled"
     )
+
+
+def test_nor_as_csv_where_it_is_told_beside_it(
+    story: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["series", "cgroup.cpu_throttled", "--csv", "--data", story, *WINDOW]) == 0
+    out, err = capsys.readouterr()
+    assert out == "time,epoch_seconds,instance,value\n"
+    assert "note: cgroup.cpu_throttled was not recorded in this window" in err
 
 
 def test_missing_readings_are_not_zero(ask: Ask) -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from exhume.cli import common
 from exhume.cli.light import open_light
 from exhume.cli.progress import step
-from exhume.derive.series_report import series_report
+from exhume.derive.series_report import not_recorded, series_report
 from exhume.model.evidence import SeriesReport
 from exhume.model.fields import BY_ID, FIELDS, Field
 from exhume.model.window import Window
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 ANSWER = SeriesReport
 _CLOSE_NAMES = 5
+_LIMIT = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     common.add_data(parser)
     common.add_window(parser, default="10m", default_for="1m")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="instances shown (20)")
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help=f"instances shown ({_LIMIT}; with --csv all)"
+    )
     parser.add_argument("--raw", action="store_true", help="counters as they are, not their rate")
     parser.add_argument(
         "--csv", action="store_true", help="every value: time,epoch_seconds,instance,value"
@@ -56,20 +59,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     view = common.viewpoint_on(args)
     window, wanted = common.window_of(args, view), field_of(args.field)
-    if args.limit < 1:
+    if args.limit is not None and args.limit < 1:
         raise common.usage(f"--limit {args.limit} is too few", "at least 1")
     if args.csv and args.json:
         raise common.usage("--csv and --json exclude each other", "give one of them")
     with step("reading the recording"):
         recording = open_light(args)
         common.need_recorded(recording.spans(), window, view)
-        answer = ask(recording, wanted, window, args.instance, limit=args.limit, raw=args.raw)
+        limit = args.limit or (None if args.csv else _LIMIT)
+        answer = ask(recording, wanted, window, args.instance, limit=limit, raw=args.raw)
     if args.json:
         common.print_json(answer)
     elif args.csv:
         from exhume.export import tables
 
         sys.stdout.writelines(tables.series(answer, line_end="\n"))
+        common.tell_problems([*answer.notes, *([] if answer.series else [not_recorded(wanted)])])
     else:
         from exhume.cli.render.series import render
 
@@ -96,7 +101,7 @@ def ask(
     window: Window,
     instances: Sequence[str] = (),
     *,
-    limit: int = 20,
+    limit: int | None = _LIMIT,
     raw: bool = False,
 ) -> SeriesReport:
     from exhume.store import queries
