@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from exhume.ingest.clocks import NS, Anchor, ClockHints, name_host, name_time_ns, settle
+from exhume.ingest.clocks import (
+    NS,
+    Anchor,
+    ClockHints,
+    name_host,
+    name_time_ns,
+    settle,
+    settle_guesses,
+)
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.perf.datafile import PerfData
 from exhume.perf.script_header import ScriptHeader
@@ -157,10 +165,37 @@ def test_pieces_of_one_boot_get_one_offset_and_another_boot_its_own() -> None:
     assert place(100.9) == 100.2
 
 
-def test_a_guess_is_no_anchor_for_other_guesses() -> None:
+def test_a_guess_is_no_anchor_for_guesses_of_who_knows_what_boot() -> None:
     anchors: list[Anchor] = []
-    for offset in (100, 200):
-        guess = Claim(offset, Trust.FILE_TIME, "")
+    for offset_s in (100, 200):
+        guess = Claim(offset_s * NS, Trust.FILE_TIME, "")
         assert settle("a", ClockKind.KERNEL_LOG, guess, anchors) == guess
     assert settle("a", ClockKind.KERNEL_LOG, None, anchors) is not None
     assert settle("a", ClockKind.OWN, None, anchors) is None
+
+
+def test_of_the_guesses_of_one_boot_the_earliest_holds() -> None:
+    anchors: list[Anchor] = []
+    first, second = (1, 2), (3,)
+    guesses = {
+        Claim(900 * NS, Trust.FILE_TIME, "copied"): (2, 9),
+        Claim(100 * NS, Trust.FILE_TIME, "kept"): first,
+        Claim(5000 * NS, Trust.FILE_TIME, "rebooted"): second,
+        Claim(103 * NS, Trust.FILE_TIME, "no marks, but near"): (),
+        Claim(600 * NS, Trust.FILE_TIME, "no marks"): (),
+    }
+    settle_guesses("a", list(guesses.items()), anchors)
+    placed = {
+        guess.how: settle("a", ClockKind.KERNEL_LOG, guess, anchors, boot)
+        for guess, boot in guesses.items()
+    }
+    seconds = {how: claim.offset_ns // NS for how, claim in placed.items() if claim}
+    assert seconds == {
+        "copied": 100, "kept": 100, "rebooted": 5000, "no marks, but near": 100, "no marks": 600,
+    }  # fmt: skip
+    told = {how: claim.how for how, claim in placed.items() if claim}
+    assert told["kept"] == "kept"
+    assert told["copied"].startswith("guessed: by another capture of that boot")
+    named = Claim(99 * NS, Trust.FILE_NAME, "")
+    assert settle("a", ClockKind.KERNEL_LOG, named, anchors) == named
+    assert settle("a", ClockKind.KERNEL_LOG, next(iter(guesses)), anchors) == named

@@ -15,7 +15,8 @@ def finished(path: Path, id_: str) -> Finished:
     report = InputReport(
         str(path), "perf.data", "imported", 5, 4, 2, Window(1, 2), "measured", ("n",), ("p",)
     )
-    anchor = Anchor("node", ClockKind.KERNEL_LOG, Claim(5, Trust.MEASURED, "measured"))
+    measured = Claim(5, Trust.MEASURED, "measured")
+    anchor = Anchor("node", ClockKind.KERNEL_LOG, measured, (7, (1 << 64) - 1))
     return Finished(id_, str(path.resolve()), 3, 4, "node", "", report, anchor, (1, (1 << 64) - 1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -72,3 +73,24 @@ def test_the_text_of_a_capture_is_the_same_recording(tmp_path: Path) -> None:
     assert abs(from_data.window.start_ns - from_text.window.start_ns) < 2_000
     both = by_name(do_import(tmp_path / "c", str(path), str(text)))
     assert sorted(one.state for one in both.values()) == ["imported", "same"]
+
+
+def test_captures_of_one_boot_keep_their_distance_when_copying_changed_their_times(
+    tmp_path: Path,
+) -> None:
+    """Nothing else tells when they were made."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        made = record(tmp_path / name, "-e", "cpu-clock", "-F", "499", "-g")
+        copied = made.rename(tmp_path / f"{name}.data")
+        os.utime(copied, (1_800_000_000, 1_800_000_000))
+    one, other = (tmp_path / f"{name}.data" for name in ("first", "second"))
+    began_ns = [perf_samples(path)[0].time_ns for path in (one, other)]
+    found = by_name(do_import(tmp_path / "out", str(one), str(other)))
+    first, second = found["first.data"].window, found["second.data"].window
+    assert first is not None
+    assert second is not None
+    assert second.start_ns - first.start_ns == pytest.approx(began_ns[1] - began_ns[0], abs=10**7)
+    assert second.end_ns / 1e9 == pytest.approx(1_800_000_000, abs=0.01)
+    assert "by another capture of that boot" in found["first.data"].clock
+    assert not any("count twice" in note for one in found.values() for note in one.notes)

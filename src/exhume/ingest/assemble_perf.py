@@ -99,6 +99,7 @@ class PerfAssembler:
                 features.architecture,
                 features.cores,
                 " ".join(features.command),
+                self._last.boot,
             ),
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
             claim=self._context.clock.of_perf_data(

@@ -6,9 +6,15 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.derive.sets import distinct, is_in
+from exhume.ingest import boot_marks
 from exhume.ingest.deferred_stacks import DeferredStacks
 from exhume.ingest.dumped_stacks import DumpedStacks
-from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
+from exhume.ingest.kernel_symbols import (
+    KernelNames,
+    is_recorded_here,
+    kernel_names,
+    reference_of,
+)
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
 from exhume.model.arrays import I32, I64, U64, Bool
 from exhume.model.event import Event
@@ -45,6 +51,7 @@ class CaptureNames:
         self._kernel_maps: list[KernelMap] = []
         self._parents: list[Statement] = []
         self._found: I64 = np.empty(0, np.int64)
+        self._marks = boot_marks.NO_MARKS
         self._dying = NO_FORKS
         self._cgroup_numbers: dict[int, int] = {}
         self._cgroup_paths: list[str] = []
@@ -87,7 +94,15 @@ class CaptureNames:
             scanned=self._were_there(epoch),
         )
         self._parents = []
+        self._marks = boot_marks.lowest(self._marks, boot_marks.of_programs(epoch.mappings))
         self._history.learn(side)
+
+    @property
+    def boot(self) -> boot_marks.Marks:
+        """Of what boot it is; complete when all is read."""
+        reference = reference_of(self._kernel_maps)
+        kernel = boot_marks.of_kernel(reference[1]) if reference else boot_marks.NO_MARKS
+        return (*kernel, *self._marks)
 
     def events(self, epoch: Epoch) -> list[Event]:
         """What began and ended, once it was learned."""

@@ -9,11 +9,14 @@ written, which any copy changes.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path, PurePath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from exhume.ingest.boot_marks import NO_MARKS, Marks, is_one_boot
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.perf.datafile import PerfData
 from exhume.perf.script_header import ScriptHeader
@@ -38,6 +41,10 @@ _OUTPUT = re.compile(r"\s(?:-o ?|--output[= ])(\S+)")
 # Then its name is that of the first of many files.
 _ROLLING = re.compile(r"\s--(?:switch-output|timestamp-filename)\b")
 _HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
+_BY_ANOTHER = (
+    "guessed: by another capture of that boot, whose file was written soonest after it ended; "
+    "--offset sets it"
+)
 _BOTH_READ = "both clocks were recorded"
 _MOST_UPTIME_NS = 20 * 365 * DAY_NS
 WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
@@ -121,9 +128,16 @@ class Anchor(Struct, frozen=True):
     node: str
     kind: ClockKind
     claim: Claim
+    boot: Marks = NO_MARKS
 
 
-def settle(node: str, kind: ClockKind, claim: Claim | None, anchors: list[Anchor]) -> Claim | None:
+def settle(
+    node: str,
+    kind: ClockKind,
+    claim: Claim | None,
+    anchors: list[Anchor],
+    boot: Marks = NO_MARKS,
+) -> Claim | None:
     """What holds for a piece; adds an anchor where it is the first. None: nobody knows.
 
     All pieces of one boot get one offset, so that their order and distances are right to the
@@ -132,17 +146,28 @@ def settle(node: str, kind: ClockKind, claim: Claim | None, anchors: list[Anchor
     if kind == ClockKind.WALL:
         return WALL_TIMES
     if kind == ClockKind.KERNEL_LOG:
-        known = [a.claim for a in anchors if a.node in (node, "") and a.kind == kind]
+        known = [a for a in anchors if a.node in (node, "") and a.kind == kind]
         if claim is not None and claim.trust in (Trust.NONE, Trust.HARDWARE_CLOCK):
-            near = _nearest(claim, known)
+            near = _nearest(claim, [anchor.claim for anchor in known])
             if near is not None:
                 return near
-        for other in sorted(known, key=lambda c: -c.trust):
-            if _is_same_clock(other, claim):
-                return other
+        for other in sorted(known, key=lambda anchor: -anchor.claim.trust):
+            if claim == other.claim or _is_same_clock(other.claim, claim):
+                return other.claim
+            if claim is not None and _is_same_guess(other, claim, boot):
+                return replace(other.claim, how=_BY_ANOTHER)
     if claim is not None:
-        anchors.append(Anchor(node, kind, claim))
+        anchors.append(Anchor(node, kind, claim, boot))
     return claim
+
+
+def settle_guesses(node: str, pieces: Sequence[tuple[Claim, Marks]], anchors: list[Anchor]) -> None:
+    """Anchors for what nothing places but when files were written: never before it ended.
+
+    So of the captures of one boot the one whose file was written soonest is nearest to the truth.
+    """
+    for claim, boot in sorted(pieces, key=lambda entry: entry[0].offset_ns):
+        settle(node, ClockKind.KERNEL_LOG, claim, anchors, boot)
 
 
 def _nearest(claim: Claim, known: list[Claim]) -> Claim | None:
@@ -167,6 +192,13 @@ def _is_same_clock(known: Claim, claim: Claim | None) -> bool:
     if claim.trust > known.trust or known.trust <= Trust.FILE_TIME:
         return False
     return abs(known.offset_ns - claim.offset_ns) <= SAME_BOOT_NS
+
+
+def _is_same_guess(known: Anchor, claim: Claim, boot: Marks) -> bool:
+    """Where both are placed by when their files were written: are they of one boot?"""
+    if not claim.trust == known.claim.trust == Trust.FILE_TIME:
+        return False
+    return _apart(known.claim, claim) <= SAME_BOOT_NS or is_one_boot(known.boot, boot)
 
 
 def name_time_ns(name: str, zone: tzinfo = UTC) -> int | None:

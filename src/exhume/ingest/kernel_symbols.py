@@ -59,7 +59,7 @@ def is_recorded_here(host: Host, features: Features) -> bool:
 
 
 def kernel_names(places: Places, features: Features, maps: Iterable[KernelMap]) -> KernelNames:
-    reference = _reference(maps)
+    reference = reference_of(maps)
     best: KernelNames | None = None
     for path, found in _copies(places, features):
         shift = _shift(found, reference)
@@ -76,7 +76,8 @@ def kernel_names(places: Places, features: Features, maps: Iterable[KernelMap]) 
     )
 
 
-def _reference(maps: Iterable[KernelMap]) -> tuple[str, int] | None:
+def reference_of(maps: Iterable[KernelMap]) -> tuple[str, int] | None:
+    """A symbol of the kernel, and where it lay when it was recorded."""
     for one in maps:
         if found := _REFERENCE.fullmatch(one.name):
             return found[1], one.file_offset

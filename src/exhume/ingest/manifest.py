@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct, convert, to_builtins
 
+from exhume.ingest.boot_marks import NO_MARKS
 from exhume.ingest.clocks import Anchor
 from exhume.ingest.inputs import Input
 from exhume.ingest.overlaps import Covered
@@ -89,7 +90,8 @@ def _decode(values: dict[str, Any]) -> Finished:
     anchor = values["anchor"]
     if anchor is not None:
         claim = Claim(**{**anchor["claim"], "trust": Trust(anchor["claim"]["trust"])})
-        anchor = Anchor(anchor["node"], ClockKind(anchor["kind"]), claim)
+        boot = tuple(anchor.get("boot", NO_MARKS))
+        anchor = Anchor(anchor["node"], ClockKind(anchor["kind"]), claim, boot)
     covered = values.get("covered")
     return Finished(
         **{

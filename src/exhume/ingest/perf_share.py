@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from msgspec import Struct
 
+from exhume.ingest.boot_marks import Marks
 from exhume.ingest.capture_names import CaptureNames
 from exhume.ingest.collect import Collector, Seen
 from exhume.ingest.context import Context
@@ -72,6 +73,10 @@ class PerfShare:
     def kernel_note(self) -> str:
         """Where the kernel's names come from."""
         return self._names.kernel.how
+
+    @property
+    def boot(self) -> Marks:
+        return self._names.boot
 
     def take(self) -> Taken:
         try:

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from exhume.derive.sets import distinct
+from exhume.ingest.boot_marks import NO_MARKS, Marks
 from exhume.ingest.row_table import SLOT_NS, RowTable
 from exhume.model.arrays import U64
 from exhume.model.event import Event
@@ -64,6 +65,7 @@ class Hints(Struct, frozen=True):
     architecture: str = ""
     cores: int | None = None
     command: str = ""
+    boot: Marks = NO_MARKS
 
 
 class Interval(Struct, frozen=True):

@@ -10,7 +10,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exhume.ingest.clocks import Anchor, name_host, settle
+from exhume.ingest.boot_marks import Marks
+from exhume.ingest.clocks import Anchor, name_host, settle, settle_guesses
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
 from exhume.ingest.overlaps import Covered, Span, left_out, note, without
@@ -86,8 +87,19 @@ class Placing:
         """Those that wait, each in its place. The best-named of equal samples comes first."""
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
+        self._settle_guesses(ordered)
         placed = [self._placed(task, pieces) for task, pieces in ordered]
         return _with_zone_notes(self._each_once(placed))
+
+    def _settle_guesses(self, inputs: Sequence[tuple[ReadTask, list[PieceSummary]]]) -> None:
+        guesses: dict[str, list[tuple[Claim, Marks]]] = {}
+        for task, pieces in inputs:
+            own = guesses.setdefault(self._node_of(task, pieces), [])
+            for one in pieces:
+                if one.rows and one.claim is not None and one.claim.trust == Trust.FILE_TIME:
+                    own.append((one.claim, one.hints.boot))
+        for node, claims in guesses.items():
+            settle_guesses(node, claims, self._anchors)
 
     @staticmethod
     def _preference(
@@ -104,7 +116,7 @@ class Placing:
         settled: list[tuple[PieceSummary, Claim | None]] = []
         for piece in pieces:
             anchors = [a for a in self._anchors if a.node in (node, "")]
-            claim = settle(node, piece.clock, piece.claim, anchors)
+            claim = settle(node, piece.clock, piece.claim, anchors, piece.hints.boot)
             self._anchors += [a for a in anchors if a not in self._anchors]
             settled.append((piece, claim))
         settled = self._fitted(node, settled)
@@ -259,8 +271,8 @@ class Placing:
         return replace(one.report, kept=self._kept[one.task.input.id])
 
     def finished(self, one: PlacedInput) -> Finished:
-        settled = [(p.clock, claim) for p, claim in one.pieces if claim is not None]
-        known = [Anchor(one.node, kind, c) for kind, c in settled if kind == ClockKind.KERNEL_LOG]
+        settled = [(p.clock, claim, p.hints.boot) for p, claim in one.pieces if claim is not None]
+        known = [Anchor(one.node, *rest) for rest in settled if rest[0] == ClockKind.KERNEL_LOG]
         anchor = known[0] if known else None
         sketch = tuple(h for p, _ in one.pieces for h in p.sketch) if one.with_samples else ()
         source = one.task.input

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import zstandard
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from exhume.ingest.piece import (
@@ -104,7 +104,7 @@ def load(path: Path) -> Piece:
     columns = unpack(path.read_bytes(), str(path), "start")
     values = columns.values
     piece = Piece(
-        hints=Hints(**values["hints"]),
+        hints=convert(values["hints"], Hints),
         clock=ClockKind(values["clock"]),
         claim=_claim(values["claim"]) if values["claim"] else None,
         blocks=tuple(
