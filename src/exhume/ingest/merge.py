@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.derive.stacks import level_starts, sum_up
-from exhume.ingest.blocks import joined_blocks
+from exhume.ingest.blocks import SEAM_NS, joined_blocks
 from exhume.ingest.intervals import clipped, stretches_of
 from exhume.ingest.overlaps import Span, without
 from exhume.ingest.piece import Interval, Piece, Sampled
@@ -58,6 +58,16 @@ class Placed(Struct, frozen=True):
     input_id: str = ""
     """Pieces of one input never tell the same event twice; those of two may."""
 
+    def reach_ns(self) -> Span | None:
+        """From when to when it matters: readings of counters, and lines of logs, may have to do
+        with those of others next to them."""
+        span = self.piece.span_ns()
+        if span is None:
+            return None
+        is_apart = self.piece.sampled is not None and not self.piece.blocks
+        margin_ns = 0 if is_apart else SEAM_NS
+        return span[0] + self.offset_ns - margin_ns, span[1] + 1 + self.offset_ns + margin_ns
+
 
 class Merged(Struct, frozen=True):
     data: SegmentData
@@ -97,6 +107,22 @@ def windows(
         held += count
         before += count
     return list(pairwise([*edges, end_ns]))
+
+
+def is_empty(placed: Sequence[Placed], start_ns: int, end_ns: int) -> bool:
+    """Does none of them tell anything of [start, end)?"""
+    return not any(_tells(p, start_ns, end_ns) for p in placed)
+
+
+def _tells(p: Placed, start_ns: int, end_ns: int) -> bool:
+    if p.with_samples and p.piece.sampled is not None:
+        for span in without([(start_ns, end_ns)], p.without):
+            if any(clipped(p.piece.sampled.intervals, p.offset_ns, *span)):
+                return True
+    first, last = start_ns - p.offset_ns, end_ns - p.offset_ns
+    return any(first <= event.time_ns < last for event in p.piece.events) or any(
+        bool(((block.tick_ns >= first) & (block.tick_ns < last)).any()) for block in p.piece.blocks
+    )
 
 
 def _whole_seconds(spans: Sequence[Span], start_ns: int) -> Iterator[Span]:

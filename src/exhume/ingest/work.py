@@ -19,8 +19,8 @@ from exhume.ingest import spill
 from exhume.ingest.clocks import ClockHints
 from exhume.ingest.context import Context
 from exhume.ingest.inputs import Input
-from exhume.ingest.merge import SEGMENT_NS, Placed, merge, windows
-from exhume.ingest.overlaps import Span, is_whole, some_threads
+from exhume.ingest.merge import SEGMENT_NS, Placed, is_empty, merge, windows
+from exhume.ingest.overlaps import Span, is_whole, some_threads, without
 from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Interval, Piece
 from exhume.ingest.recognise import BY_NAME
 from exhume.ingest.row_table import SLOT_NS
@@ -179,9 +179,14 @@ def read_input(task: ReadTask) -> list[PieceSummary]:
             return found
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-            if _Shared.done is not None:
-                give_back()  # one of several, and it may have nothing to do for long
+            _rest()
     return [_summary(number, piece) for number, piece in enumerate(spill.load_all(task.folder))]
+
+
+def _rest() -> None:
+    """One of several may have nothing to do for long, while others need memory."""
+    if _Shared.done is not None:
+        give_back()
 
 
 def _summary(number: int, piece: Piece) -> PieceSummary:
@@ -213,9 +218,9 @@ def shared_out(tasks: Sequence[MergeTask], jobs: int) -> list[MergeTask]:
 
 def merge_segment(task: MergeTask) -> dict[str, int]:
     """Put pieces into the ten minutes from `start_ns` on; of which input how many samples."""
-    before = written(task.root, task.hints.node, task.start_ns, task.start_ns + SEGMENT_NS)
-    known = before.ids if before else frozenset()
-    fresh = [part for part in task.parts if part.source.id not in known]
+    whole = (task.start_ns, task.start_ns + SEGMENT_NS)
+    before = written(task.root, task.hints.node, *whole)
+    fresh = [p for p in task.parts if not any(p.source.id in one.ids for one in before)]
     if not fresh:
         return {}
     placed = [
@@ -229,11 +234,18 @@ def merge_segment(task: MergeTask) -> dict[str, int]:
         )
         for part in fresh
     ]
+    reach = [span for one in placed if (span := one.reach_ns()) is not None]
+    old = [one for one in before if not one.stays(reach)]
     names = list(dict.fromkeys(part.source for part in fresh))
-    inputs = ", ".join([*([before.inputs] if before else []), listed(names)])
-    if before:
-        placed += [Placed(as_piece(s), 0, was_written=True) for s in before.segments]
-    parts = windows(placed, task.start_ns, task.start_ns + SEGMENT_NS, task.jobs)
+    inputs = ", ".join([*(one.inputs for one in old), listed(names)])
+    placed += [Placed(as_piece(s), 0, was_written=True) for one in old for s in one.segments]
+    stay = [span for one in before if one not in old for span in one.spans]
+    parts = [
+        part
+        for free in without([whole], stay)
+        if not stay or not is_empty(placed, *free)
+        for part in windows(placed, *free, task.jobs)
+    ]
 
     def write(number: int, begin: int, end: int) -> tuple[Path, dict[str, int]] | None:
         found = merge(placed, begin, end, origin(task.hints, inputs, number, len(parts)))
@@ -249,8 +261,10 @@ def merge_segment(task: MergeTask) -> dict[str, int]:
             if made is not None:
                 paths.append(made[0])
                 kept.update(made[1])
-    if before:
-        remove(before.segments, besides=paths)
+    for one in old:
+        remove(one.segments, besides=paths)
+    del placed, works
+    _rest()
     return kept
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from exhume import __version__
+from exhume.ingest.overlaps import Span
 from exhume.ingest.piece import ClockKind, Hints, Interval, Piece, Sampled
 from exhume.ingest.row_table import Rows, RowTable
 from exhume.model.segment import Origin
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 USER_HZ = 100
 """Jiffies a second in copies of /proc/stat: USER_HZ of every architecture that matters here."""
+_LARGE_ROWS = 1 << 19
 _INPUT = re.compile(r"\(([0-9a-f]{16})\)")
 
 
@@ -40,12 +42,25 @@ class Named(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """What is in the recording of one stretch: several segments where one would be too large."""
+    """What was written at once: several segments where one would be too large."""
 
     segments: tuple[Segment, ...]
     ids: frozenset[str]
     inputs: str
     """As the origin has it."""
+
+    @property
+    def spans(self) -> list[Span]:
+        """Of an import's segments both clocks are wall time."""
+        return [(one.start_ns, one.end_ns) for one in self.segments]
+
+    def stays(self, fresh: Sequence[Span]) -> bool:
+        """Beside what is fresh, at other times: to write much anew takes long, and memory."""
+        return sum(one.sample_count for one in self.segments) >= _LARGE_ROWS and not any(
+            start < end_ns and end > start_ns
+            for start, end in self.spans
+            for start_ns, end_ns in fresh
+        )
 
 
 def boot_id(node: str) -> str:
@@ -68,11 +83,14 @@ def listed(inputs: Sequence[Named]) -> str:
     return ", ".join(f"{one.name} ({one.id})" for one in inputs)
 
 
-def written(root: Path, node: str, start_ns: int, end_ns: int) -> Written | None:
-    """What an import has put into [start, end). Left-overs of a crash are removed on the way."""
+def written(root: Path, node: str, start_ns: int, end_ns: int) -> list[Written]:
+    """What imports have put into [start, end): each input is in one of them, or in none.
+
+    Left-overs of a crash are removed on the way.
+    """
     candidates = _candidates(root, start_ns, end_ns)
     if not candidates:
-        return None  # mostly so: what it takes to read segments is not even loaded
+        return []  # mostly so: what it takes to read segments is not even loaded
     from exhume.store.segment import Segment
 
     groups: dict[tuple[str, int], list[Segment]] = {}
@@ -81,19 +99,20 @@ def written(root: Path, node: str, start_ns: int, end_ns: int) -> Written | None
             segment = Segment(path)
         except (DamagedFileError, NewerFormatError):
             continue
-        found = segment.origin.imported
-        if found and segment.origin.boot_id == boot_id(node):
-            groups.setdefault((found[2], found[1]), []).append(segment)
-    best: Written | None = None
-    for (inputs, parts), segments in groups.items():
-        one = Written(tuple(segments), frozenset(_INPUT.findall(inputs)), inputs)
-        if len(segments) < parts or (best is not None and one.ids <= best.ids):
-            remove(segments)
-            continue
-        if best is not None:
-            remove(best.segments)
-        best = one
-    return best
+        said = segment.origin.imported
+        if said and segment.origin.boot_id == boot_id(node):
+            groups.setdefault((said[2], said[1]), []).append(segment)
+    found = [
+        (Written(tuple(segments), frozenset(_INPUT.findall(inputs)), inputs), parts)
+        for (inputs, parts), segments in groups.items()
+    ]
+    whole: list[Written] = []
+    for one, parts in sorted(found, key=lambda entry: -len(entry[0].ids)):
+        if len(one.segments) < parts or any(one.ids <= other.ids for other in whole):
+            remove(one.segments)  # cut short, or merged into the other and not removed yet
+        else:
+            whole.append(one)
+    return whole
 
 
 def _candidates(root: Path, start_ns: int, end_ns: int) -> list[Path]:

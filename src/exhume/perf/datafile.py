@@ -30,7 +30,7 @@ _MAX_ATTRS = 1 << 16
 _EVENT_UPDATE_NAME = 2
 _BRANCH_CALL_STACK = 1 << 11
 _SKIP_BYTES = 1 << 20
-CHUNK_BYTES = 16 << 20
+CHUNK_BYTES = 8 << 20
 """Of records that are handed on together: of fewer the same is named more often."""
 DUMPS_CHUNK_BYTES = 8 << 20
 """Where stacks come as copies of memory, which are kept until they can be unwound."""
