@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exhume.ingest import assemble_script
+from exhume.ingest import assemble_script, script_stacks
 from exhume.ingest.collect import NO_SAMPLES
 from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.streams import Source
@@ -155,3 +155,30 @@ def test_samples_out_of_order_are_no_distances(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, lines(5 + i % 7 / 100 for i in range(50)))
     assert piece.clock == ClockKind.KERNEL_LOG
     assert set(rows_of(piece).time.tolist()) == {5_000_000_000 + i * 10_000_000 for i in range(7)}
+
+
+def test_memory_is_bounded_however_different_its_stacks_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script_stacks, "MOST_FRAMES", 400)
+    monkeypatch.setattr(script_stacks, "MOST_NODES", 200)
+    monkeypatch.setattr(assemble_script, "MOST_FRAMES", 60)
+    monkeypatch.setattr(script, "BLOCK_BYTES", 4096)
+    text = "".join(
+        f"name{i % 100} 7/7 [000] {5 + i / 1000:.6f}: 1000000 cpu-clock:\n"
+        + "".join(f"\t    {i * 8 + depth:x} fun{i * 8 + depth} (/opt/a)\n" for depth in range(4))
+        + ("\tffffffff81000010 ksys_read+0x10 ([kernel.kallsyms])\n" if i % 2 else "")
+        + "\n"
+        for i in range(1000)
+    )
+    made.write(tmp_path / "in.txt", text)
+    report = made.do_import(tmp_path / "out", str(tmp_path / "in.txt"), offset_ns=0)
+    found = made.by_name(report)["in.txt"]
+    assert (found.samples, found.kept) == (1000, 1000)
+    assert script_stacks.TOO_MANY in found.notes
+    kept = made.stacks(tmp_path / "out")
+    assert sum(kept.values()) == 1000
+    assert len({name for stack in kept for name in stack}) < 420
+    assert any("[more user stacks than are kept]" in stack for stack in kept)
+    assert any("[more system stacks than are kept]" in stack for stack in kept)
+    assert any(stack[0] == "[more names than are kept]" for stack in kept)

@@ -13,7 +13,7 @@ from exhume.ingest.collect import NO_SAMPLES, Collector, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.rows import cores_of
-from exhume.ingest.script_stacks import ScriptStacks
+from exhume.ingest.script_stacks import MOST_FRAMES, TOO_MANY, ScriptStacks
 from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.streams import Inflated, Source
 from exhume.ingest.wanted_events import NONE, Wanted, choose, none_such
@@ -21,9 +21,10 @@ from exhume.model.arrays import I64, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
-from exhume.perf.distinct import distinct_rows
+from exhume.perf.joins import Rows
 from exhume.perf.script import ScriptBlock, ScriptReader
 from exhume.perf.script_scan import NO_NUMBER, Scanned
+from exhume.perf.symbolize import MORE_NAMES
 
 _SIDE_BAND = "PERF_RECORD_"
 """Instead of an event, in lines of `--show-task-events` and the like: no samples."""
@@ -50,10 +51,14 @@ class ScriptAssembler:
         self._collected = Collector(context.folder)
         self._stacks = ScriptStacks()
         self._times = ScriptTimes()
-        self._comms: list[str] = []
+        self._comms: dict[str, int] = {}
+        """Names of threads, numbered."""
+        self._comm_numbers: I64 = np.empty(0, np.int64)
+        """By the number that the text's reader gives them."""
         self._events: list[str] = []
         self._counts: Counter[int] = Counter()
-        self._threads: dict[tuple[int, int, int], int] = {}
+        self._threads = Rows(3)
+        """pid, tid, and the number of its name."""
 
     def run(self) -> Piece:
         try:
@@ -95,7 +100,8 @@ class ScriptAssembler:
 
     def _add(self, block: ScriptBlock) -> None:
         columns = block.columns
-        self._comms += [name.decode("utf-8", "replace") for name in columns.new_comms]
+        fresh = [self._comm_number(text) for text in columns.new_comms]
+        self._comm_numbers = np.append(self._comm_numbers, np.array(fresh, np.int64))
         self._events += [name.decode("utf-8", "replace") for name in columns.new_events]
         self._counts.update(columns.event.tolist())
         self._stacks.learn(block)
@@ -113,10 +119,18 @@ class ScriptAssembler:
         self._collected.seen.idle += int(is_idle.sum())
         self._collected.seen.nameless_idle += int(is_nameless.sum())
         rows = wanted & ~is_idle
-        thread = self._thread_numbers(columns, rows)
-        comm = columns.comm[rows].astype(np.int64)
-        node = self._stacks.nodes(comm, columns.stack[rows].astype(np.int64), self._comms)
+        comm = self._comm_numbers[columns.comm[rows]]
+        pid, tid = (column[rows].astype(np.int64) for column in (columns.pid, columns.tid))
+        thread = self._threads.add(pid, tid, comm)
+        node = self._stacks.nodes(comm, columns.stack[rows].astype(np.int64), list(self._comms))
         self._collected.keep(time[rows], core[rows], thread, node)
+
+    def _comm_number(self, text: bytes) -> int:
+        """Hostile texts have a new name in each line."""
+        name, known = text.decode("utf-8", "replace"), self._comms
+        if name not in known and len(known) >= MOST_FRAMES:
+            name = MORE_NAMES
+        return known.setdefault(name, len(known))
 
     def _is_wanted(self) -> Bool:
         if self._chosen is None:
@@ -135,23 +149,17 @@ class ScriptAssembler:
             else None
         )
 
-    def _thread_numbers(self, columns: Scanned, rows: Bool) -> I64:
-        ids = [c[rows].astype(np.int64) for c in (columns.pid, columns.tid, columns.comm)]
-        first, which = distinct_rows(*ids)
-        keys = zip(*(column[first].tolist() for column in ids), strict=True)
-        numbers = [self._threads.setdefault(key, len(self._threads)) for key in keys]
-        return np.array(numbers, np.int64)[which]
-
     def _finish(self, reader: ScriptReader, broken: str) -> Piece:
         tree, renumbered = self._stacks.finish()
         header, seen = reader.header, self._collected.seen
-        keys = list(self._threads)
+        pid, tid, comm = (self._threads.column(number) for number in range(3))
+        names = list(self._comms)
         threads = Threads(
-            pid=np.array([key[0] for key in keys], np.int32),
-            tid=np.array([key[1] for key in keys], np.int32),
-            parent_pid=np.full(len(keys), -1, np.int32),
-            comm=tuple(self._comms[key[2]] for key in keys),
-            cgroup=("",) * len(keys),
+            pid=pid.astype(np.int32),
+            tid=tid.astype(np.int32),
+            parent_pid=np.full(len(pid), -1, np.int32),
+            comm=tuple(names[number] for number in comm.tolist()),
+            cgroup=("",) * len(pid),
         )
         is_own = (
             seen.without_time or header.clock or self._times.is_relative
@@ -199,6 +207,7 @@ class ScriptAssembler:
         if self._stacks.odd_lines:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
         notes = [self._times.note()] if self._times.is_relative else []
+        notes += [TOO_MANY] if self._stacks.has_too_many else []
         notes += self._collected.seen.notes(self._wanted.measure, self._header_rate(reader))
         samples = self._by_name().total()
         return Facts(

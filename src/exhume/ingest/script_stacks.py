@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 import numpy as np
 
 from exhume.derive.kernel_frames import is_idle_loop, kernel_mode
-from exhume.model.arrays import I64, U8, Bool
+from exhume.model.arrays import I32, I64, U8, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.joins import Rows
@@ -26,18 +25,31 @@ from exhume.perf.symbolize import LOST_STACK_FRAME, UNKNOWN_KERNEL_FRAME, FrameT
 from exhume.perf.tree import TreeBuilder
 
 _SPECIAL = -1
+MOST_FRAMES = 1 << 17
+MOST_NODES = 1 << 20
+"""A text may hold more different names and stacks than memory does (code without names has one for
+each address): those that come later are told by their innermost function alone, then by none."""
+TOO_MANY = (
+    "it has more different functions or stacks than are kept: what comes late in it is shown as "
+    "`[more …]`; in pieces of some minutes each it would be whole"
+)
+_OTHERS = [
+    Frame(f"[more {m.name.lower()} stacks than are kept]", "", FrameKind.UNKNOWN) for m in Mode
+]
+"""By mode: all stacks that end at a node are of one."""
 
 
 class ScriptStacks:
     def __init__(self) -> None:
-        self._frames = FrameTable()
+        self._frames = FrameTable(MOST_FRAMES)
+        self._others = self._frames.numbers(_OTHERS)
         self._tree = TreeBuilder()
         self._reader = StackReader()
         self._lines: I64 = np.empty(0, np.int64)
         """By number of a line its frame, or that it takes the others of its stack to tell."""
         self._said: list[Mode | None] = []
         """By frame, the mode it speaks for."""
-        self._paths: list[list[int]] = []
+        self._paths: list[I32] = []
         """Frames of each stack, root first, by the stack's number."""
         self._modes: U8 = np.empty(0, np.uint8)
         self.is_idle: Bool = np.empty(0, np.bool_)
@@ -54,6 +66,11 @@ class ScriptStacks:
     def odd_lines(self) -> int:
         return self._reader.odd
 
+    @property
+    def has_too_many(self) -> bool:
+        """Not all of them are told apart."""
+        return self.is_full or self._frames.is_full
+
     def learn(self, block: ScriptBlock) -> None:
         """The stacks that are new in a block."""
         if block.is_fresh:
@@ -64,12 +81,13 @@ class ScriptStacks:
         columns = block.columns
         lines = [self._line(text) for text in columns.new_lines]
         self._lines = np.concatenate([self._lines, np.array(lines, np.int64)])
+        paths = []
         for text, path in zip(columns.new_stacks, self._line_paths(columns), strict=True):
             if path is None:
                 frames = self._reader.read(frames_only(text)) or [LOST_STACK_FRAME]
                 path = [self._frames.number(frame) for frame in frames]
-            self._paths.append(path)
-        paths = self._paths[len(self._modes) :]
+            paths.append(path)
+        self._paths += (np.array(path, np.int32) for path in paths)
         leaves = [self._frames.frames[path[-1]] for path in paths]
         self._modes = np.append(self._modes, np.array([*map(self._mode, paths)], np.uint8))
         self.is_idle = np.append(self.is_idle, np.array([*map(_is_idle, leaves)], np.bool_))
@@ -115,13 +133,29 @@ class ScriptStacks:
         processes = [Frame(names[one], "", FrameKind.PROCESS) for one in comm[first].tolist()]
         numbers = self._frames.numbers(processes)
         below = self._tree.children(np.zeros(len(first), np.int64), numbers)[which]
-        paths = [self._paths[one] for one in stack.tolist()]
-        lengths = np.fromiter(map(len, paths), np.int64, len(paths))
-        frames = np.fromiter(chain.from_iterable(paths), np.int64, int(lengths.sum()))
-        ends = self._tree.add(frames, np.cumsum(lengths) - lengths, lengths, below)
+        if self.is_full:
+            ends = self._cut_short(stack, below)
+        else:
+            paths = [self._paths[one] for one in stack.tolist()]
+            lengths = np.fromiter(map(len, paths), np.int64, len(paths))
+            ends = self._tree.add(
+                np.concatenate(paths).astype(np.int64), np.cumsum(lengths) - lengths, lengths, below
+            )
         self._ends.append(ends)
         self._end_modes.append(self._modes[stack])
         return ends
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._tree) >= MOST_NODES
+
+    def _cut_short(self, stack: I64, below: I64) -> I64:
+        """Nodes of stacks that the tree has no room for."""
+        ends = self._tree.children(below, self._others[self._modes[stack]])
+        if len(self._tree) >= 2 * MOST_NODES:
+            return ends
+        leaves = [int(self._paths[one][-1]) for one in stack.tolist()]
+        return self._tree.children(ends, np.array(leaves, np.int64))
 
     def finish(self) -> tuple[StackTree, I64]:
         """The tree, and each node's new number."""

@@ -263,7 +263,7 @@ def merge_segment(task: MergeTask) -> dict[str, int]:
                 kept.update(made[1])
     for one in old:
         remove(one.segments, besides=paths)
-    del placed, works
+    placed.clear()
     _rest()
     return kept
 

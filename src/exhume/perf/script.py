@@ -17,7 +17,7 @@ from exhume.perf.script_scan import Scanned, Scanner
 BLOCK_BYTES = 4 << 20
 MAX_SAMPLE_BYTES = 64 << 20
 """A longer text without the end of a sample is none."""
-MAX_STACKS = 1 << 19
+MAX_STACKS = 1 << 18
 """Distinct stacks (or lines) remembered; then they are numbered anew: memory stays bounded."""
 _SHOWN_BYTES = 60
 _MARK = re.compile(rb"^[ \t]*# ========[ \t]*\r?\n", re.MULTILINE)

@@ -24,25 +24,40 @@ LOST_STACK_FRAME = Frame("[stack lost]", "", FrameKind.UNKNOWN)
 FindTable = Callable[[str], SymbolTable | None]
 
 
+MORE_NAMES = "[more names than are kept]"
+
+
 class FrameTable:
     """Frames by number; number 0 is the empty frame of the root."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        """`most`: those that come later are all `MORE_NAMES`, one for each kind."""
         self.frames: list[Frame] = [Frame("", "", FrameKind.PROCESS)]
         self._numbers: dict[Frame, int] = {self.frames[0]: 0}
+        self._most = most
+
+    @property
+    def is_full(self) -> bool:
+        return self._most is not None and len(self.frames) >= self._most
 
     def number(self, frame: Frame) -> int:
         return int(self.numbers([frame])[0])
 
     def numbers(self, frames: Iterable[Frame]) -> I64:
         # Programs without symbols make tens of thousands of them: one look-up each, no calls.
-        known, every, found = self._numbers, self.frames, []
+        known, found = self._numbers, []
         for frame in frames:
-            number = known.setdefault(frame, len(every))
-            if number == len(every):
-                every.append(frame)
-            found.append(number)
+            number = known.get(frame)
+            found.append(self._new(frame) if number is None else number)
         return np.array(found, np.int64)
+
+    def _new(self, frame: Frame) -> int:
+        if self.is_full:
+            frame = Frame(MORE_NAMES, "", frame.kind)
+        number = self._numbers.setdefault(frame, len(self.frames))
+        if number == len(self.frames):
+            self.frames.append(frame)
+        return number
 
 
 class Symbolizer:
