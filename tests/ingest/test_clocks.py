@@ -9,14 +9,11 @@ import pytest
 
 from exhume.ingest.clocks import (
     NS,
-    Anchor,
     ClockHints,
     name_host,
     name_time_ns,
-    settle,
-    settle_guesses,
 )
-from exhume.ingest.piece import Claim, ClockKind, Trust
+from exhume.ingest.piece import Claim, Trust
 from exhume.perf.datafile import PerfData
 from exhume.perf.script_header import ScriptHeader
 from tests.ingest import made
@@ -144,58 +141,3 @@ def test_text_may_show_wall_times_or_dates_itself(tmp_path: Path) -> None:
         assert claim is not None
         assert claim.offset_ns == AT + NS // 4 + offset - 7 * NS
         assert ("UTC" in claim.how) == (zone is None)
-
-
-def test_pieces_of_one_boot_get_one_offset_and_another_boot_its_own() -> None:
-    anchors: list[Anchor] = []
-    kind = ClockKind.KERNEL_LOG
-
-    def place(offset_s: float, trust: Trust = Trust.FILE_NAME, node: str = "a") -> float:
-        claim = settle(node, kind, Claim(int(offset_s * NS), trust, ""), anchors)
-        assert claim is not None
-        return claim.offset_ns / NS
-
-    assert place(100) == 100
-    assert place(101.4) == 100
-    assert place(5000) == 5000  # rebooted
-    assert place(5001) == 5000
-    assert place(100.3, node="b") == 100.3
-    assert place(900, Trust.FILE_TIME) == 100  # a guess gives way to anything better
-    assert place(100.2, Trust.MEASURED) == 100.2
-    assert place(100.9) == 100.2
-
-
-def test_a_guess_is_no_anchor_for_guesses_of_who_knows_what_boot() -> None:
-    anchors: list[Anchor] = []
-    for offset_s in (100, 200):
-        guess = Claim(offset_s * NS, Trust.FILE_TIME, "")
-        assert settle("a", ClockKind.KERNEL_LOG, guess, anchors) == guess
-    assert settle("a", ClockKind.KERNEL_LOG, None, anchors) is not None
-    assert settle("a", ClockKind.OWN, None, anchors) is None
-
-
-def test_of_the_guesses_of_one_boot_the_earliest_holds() -> None:
-    anchors: list[Anchor] = []
-    first, second = (1, 2), (3,)
-    guesses = {
-        Claim(900 * NS, Trust.FILE_TIME, "copied"): (2, 9),
-        Claim(100 * NS, Trust.FILE_TIME, "kept"): first,
-        Claim(5000 * NS, Trust.FILE_TIME, "rebooted"): second,
-        Claim(103 * NS, Trust.FILE_TIME, "no marks, but near"): (),
-        Claim(600 * NS, Trust.FILE_TIME, "no marks"): (),
-    }
-    settle_guesses("a", list(guesses.items()), anchors)
-    placed = {
-        guess.how: settle("a", ClockKind.KERNEL_LOG, guess, anchors, boot)
-        for guess, boot in guesses.items()
-    }
-    seconds = {how: claim.offset_ns // NS for how, claim in placed.items() if claim}
-    assert seconds == {
-        "copied": 100, "kept": 100, "rebooted": 5000, "no marks, but near": 100, "no marks": 600,
-    }  # fmt: skip
-    told = {how: claim.how for how, claim in placed.items() if claim}
-    assert told["kept"] == "kept"
-    assert told["copied"].startswith("guessed: by another capture of that boot")
-    named = Claim(99 * NS, Trust.FILE_NAME, "")
-    assert settle("a", ClockKind.KERNEL_LOG, named, anchors) == named
-    assert settle("a", ClockKind.KERNEL_LOG, next(iter(guesses)), anchors) == named

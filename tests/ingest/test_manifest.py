@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exhume.ingest.clocks import Anchor
+from exhume.ingest.boot_clocks import Anchor
 from exhume.ingest.inputs import expand
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.piece import Claim, ClockKind, Trust
@@ -16,7 +16,7 @@ def finished(path: Path, id_: str) -> Finished:
         str(path), "perf.data", "imported", 5, 4, 2, Window(1, 2), "measured", ("n",), ("p",)
     )
     measured = Claim(5, Trust.MEASURED, "measured")
-    anchor = Anchor("node", ClockKind.KERNEL_LOG, measured, (7, (1 << 64) - 1))
+    anchor = Anchor("node", ClockKind.KERNEL_LOG, measured, (7, (1 << 64) - 1), 9)
     return Finished(id_, str(path.resolve()), 3, 4, "node", "", report, anchor, (1, (1 << 64) - 1))
 
 

@@ -1,4 +1,4 @@
-"""Wall time for inputs whose times count from somewhere else: what an input claims, and what holds.
+"""Wall time for inputs whose times count from somewhere else: what an input claims.
 
 perf's default clock and the kernel log's are one, and count from about boot. Best is a reading of
 both clocks at one instant (`perf record -k`); then the name of the file, or of the one that perf
@@ -9,24 +9,18 @@ written, which any copy changes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path, PurePath
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from exhume.ingest.boot_marks import NO_MARKS, Marks, is_one_boot
-from exhume.ingest.piece import Claim, ClockKind, Trust
+from exhume.ingest.piece import Claim, Trust
 from exhume.perf.datafile import PerfData
 from exhume.perf.script_header import ScriptHeader
 
 NS = 1_000_000_000
 CLOCK_REALTIME = 0
-SAME_BOOT_NS = 5 * NS
-"""Claims by file name that differ by less are of one boot: then the first one holds for all."""
 DAY_NS = 86_400 * NS
-"""Further than any two time zones: then what the hardware clock said was said in another boot."""
 
 # perf-HOST-20250102-03-04-05-120s.data, perf-gpu-node-54-20261115-201517-340s.data.gz
 _NAME = re.compile(
@@ -41,10 +35,6 @@ _OUTPUT = re.compile(r"\s(?:-o ?|--output[= ])(\S+)")
 # Then its name is that of the first of many files.
 _ROLLING = re.compile(r"\s--(?:switch-output|timestamp-filename)\b")
 _HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
-_BY_ANOTHER = (
-    "guessed: by another capture of that boot, whose file was written soonest after it ended; "
-    "--offset sets it"
-)
 _BOTH_READ = "both clocks were recorded"
 _MOST_UPTIME_NS = 20 * 365 * DAY_NS
 WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
@@ -120,85 +110,6 @@ class ClockHints(Struct, frozen=True):
 def is_wall_time(first_ns: int | None) -> bool:
     """No machine was up for so long: text without a header does not say which clock it is."""
     return first_ns is not None and first_ns > _MOST_UPTIME_NS
-
-
-class Anchor(Struct, frozen=True):
-    """A clock whose wall time is settled: pieces on the same clock are put in the same place."""
-
-    node: str
-    kind: ClockKind
-    claim: Claim
-    boot: Marks = NO_MARKS
-
-
-def settle(
-    node: str,
-    kind: ClockKind,
-    claim: Claim | None,
-    anchors: list[Anchor],
-    boot: Marks = NO_MARKS,
-) -> Claim | None:
-    """What holds for a piece; adds an anchor where it is the first. None: nobody knows.
-
-    All pieces of one boot get one offset, so that their order and distances are right to the
-    microsecond even where the wall time is a second off.
-    """
-    if kind == ClockKind.WALL:
-        return WALL_TIMES
-    if kind == ClockKind.KERNEL_LOG:
-        known = [a for a in anchors if a.node in (node, "") and a.kind == kind]
-        if claim is not None and claim.trust in (Trust.NONE, Trust.HARDWARE_CLOCK):
-            near = _nearest(claim, [anchor.claim for anchor in known])
-            if near is not None:
-                return near
-        for other in sorted(known, key=lambda anchor: -anchor.claim.trust):
-            if claim == other.claim or _is_same_clock(other.claim, claim):
-                return other.claim
-            if claim is not None and _is_same_guess(other, claim, boot):
-                return replace(other.claim, how=_BY_ANOTHER)
-    if claim is not None:
-        anchors.append(Anchor(node, kind, claim, boot))
-    return claim
-
-
-def settle_guesses(node: str, pieces: Sequence[tuple[Claim, Marks]], anchors: list[Anchor]) -> None:
-    """Anchors for what nothing places but when files were written: never before it ended.
-
-    So of the captures of one boot the one whose file was written soonest is nearest to the truth.
-    """
-    for claim, boot in sorted(pieces, key=lambda entry: entry[0].offset_ns):
-        settle(node, ClockKind.KERNEL_LOG, claim, anchors, boot)
-
-
-def _nearest(claim: Claim, known: list[Claim]) -> Claim | None:
-    """Of the boots that others tell of, the one that a log of the kernel's own clock is of."""
-    if not known:
-        return None
-    nearest = min(known, key=lambda other: _apart(other, claim))
-    if claim.trust == Trust.HARDWARE_CLOCK and _apart(nearest, claim) > DAY_NS:
-        return None
-    same = [other for other in known if _apart(other, nearest) <= SAME_BOOT_NS]
-    return max(same, key=lambda other: other.trust)
-
-
-def _apart(a: Claim, b: Claim) -> int:
-    return abs(a.offset_ns - b.offset_ns)
-
-
-def _is_same_clock(known: Claim, claim: Claim | None) -> bool:
-    """Is a piece with that claim (or none) of the boot that the known one is of?"""
-    if claim is None or (claim.trust <= Trust.FILE_TIME < known.trust):
-        return True
-    if claim.trust > known.trust or known.trust <= Trust.FILE_TIME:
-        return False
-    return abs(known.offset_ns - claim.offset_ns) <= SAME_BOOT_NS
-
-
-def _is_same_guess(known: Anchor, claim: Claim, boot: Marks) -> bool:
-    """Where both are placed by when their files were written: are they of one boot?"""
-    if not claim.trust == known.claim.trust == Trust.FILE_TIME:
-        return False
-    return _apart(known.claim, claim) <= SAME_BOOT_NS or is_one_boot(known.boot, boot)
 
 
 def name_time_ns(name: str, zone: tzinfo = UTC) -> int | None:

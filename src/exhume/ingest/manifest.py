@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct, convert, to_builtins
 
+from exhume.ingest.boot_clocks import Anchor
 from exhume.ingest.boot_marks import NO_MARKS
-from exhume.ingest.clocks import Anchor
 from exhume.ingest.inputs import Input
 from exhume.ingest.overlaps import Covered
 from exhume.ingest.piece import Claim, ClockKind, Trust
@@ -91,7 +91,8 @@ def _decode(values: dict[str, Any]) -> Finished:
     if anchor is not None:
         claim = Claim(**{**anchor["claim"], "trust": Trust(anchor["claim"]["trust"])})
         boot = tuple(anchor.get("boot", NO_MARKS))
-        anchor = Anchor(anchor["node"], ClockKind(anchor["kind"]), claim, boot)
+        until_ns = anchor.get("until_ns", 0)
+        anchor = Anchor(anchor["node"], ClockKind(anchor["kind"]), claim, boot, until_ns)
     covered = values.get("covered")
     return Finished(
         **{

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exhume.ingest.boot_marks import Marks
-from exhume.ingest.clocks import Anchor, name_host, settle, settle_guesses
+from exhume.ingest.boot_clocks import Anchor, settle, settle_all
+from exhume.ingest.clocks import name_host
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
 from exhume.ingest.overlaps import Covered, Span, left_out, note, without
@@ -78,28 +78,26 @@ class Placing:
 
     def add(self, task: ReadTask, pieces: list[PieceSummary]) -> None:
         self._waiting.append((task, pieces))
-        for piece in pieces:
-            if piece.span_ns is None and piece.claim is not None:
-                # Only tells of a clock: all that follows may rest on it.
-                self._anchors.append(Anchor(piece.hints.node, piece.clock, piece.claim))
 
     def settled(self) -> list[PlacedInput]:
         """Those that wait, each in its place. The best-named of equal samples comes first."""
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
-        self._settle_guesses(ordered)
+        self._settle_clocks(ordered)
         placed = [self._placed(task, pieces) for task, pieces in ordered]
         return _with_zone_notes(self._each_once(placed))
 
-    def _settle_guesses(self, inputs: Sequence[tuple[ReadTask, list[PieceSummary]]]) -> None:
-        guesses: dict[str, list[tuple[Claim, Marks]]] = {}
+    def _settle_clocks(self, inputs: Sequence[tuple[ReadTask, list[PieceSummary]]]) -> None:
+        """Before any is placed: one that comes late may know better."""
+        said = []
         for task, pieces in inputs:
-            own = guesses.setdefault(self._node_of(task, pieces), [])
+            node = self._node_of(task, pieces)
             for one in pieces:
-                if one.rows and one.claim is not None and one.claim.trust == Trust.FILE_TIME:
-                    own.append((one.claim, one.hints.boot))
-        for node, claims in guesses.items():
-            settle_guesses(node, claims, self._anchors)
+                if one.clock == ClockKind.KERNEL_LOG and one.claim is not None:
+                    # Copies of /proc files don't say whose they are: their clock counts for all.
+                    whose = one.hints.node if one.span_ns is None else node
+                    said.append(_anchor(whose, one, one.claim))
+        settle_all(said, self._anchors)
 
     @staticmethod
     def _preference(
@@ -107,7 +105,7 @@ class Placing:
     ) -> tuple[tuple[bool, bool], int, int, str]:
         named = min((p.facts.named_ratio for p in pieces), default=0.0)
         rank = _RANK[task.format]
-        # Samples come first: a log of the kernel's clock goes where they are.
+        # What is guessed comes last, and goes where the others are.
         kind = (_is_floating(pieces), not any(piece.rows for piece in pieces))
         return kind, -round(named / _MARGIN), rank, str(task.input.path)
 
@@ -115,9 +113,8 @@ class Placing:
         node = self._node_of(task, pieces)
         settled: list[tuple[PieceSummary, Claim | None]] = []
         for piece in pieces:
-            anchors = [a for a in self._anchors if a.node in (node, "")]
-            claim = settle(node, piece.clock, piece.claim, anchors, piece.hints.boot)
-            self._anchors += [a for a in anchors if a not in self._anchors]
+            boot, until_ns = piece.hints.boot, _until_ns(piece)
+            claim = settle(node, piece.clock, piece.claim, self._anchors, boot, until_ns)
             settled.append((piece, claim))
         settled = self._fitted(node, settled)
         same = self._same_samples(node, task, pieces)
@@ -271,20 +268,32 @@ class Placing:
         return replace(one.report, kept=self._kept[one.task.input.id])
 
     def finished(self, one: PlacedInput) -> Finished:
-        settled = [(p.clock, claim, p.hints.boot) for p, claim in one.pieces if claim is not None]
-        known = [Anchor(one.node, *rest) for rest in settled if rest[0] == ClockKind.KERNEL_LOG]
-        anchor = known[0] if known else None
+        known = (
+            _anchor(one.node, piece, claim)
+            for piece, claim in one.pieces
+            if claim is not None and piece.clock == ClockKind.KERNEL_LOG
+        )
         sketch = tuple(h for p, _ in one.pieces for h in p.sketch) if one.with_samples else ()
         source = one.task.input
         return Finished(
             source.id, str(source.path.resolve()), source.size_bytes, source.modified_ns, one.node,
-            self._folders.get(one.node), self.report(one), anchor, sketch, one.covered,
+            self._folders.get(one.node), self.report(one), next(known, None), sketch, one.covered,
         )  # fmt: skip
 
     def recordings(self, known: Set[str]) -> tuple[RecordingReport, ...]:
         """`known`: nodes of inputs that were imported before."""
         found = (recorded(node, self.root(node)) for node in sorted(self._merged | known))
         return tuple(one for one in found if one is not None)
+
+
+def _anchor(node: str, piece: PieceSummary, claim: Claim) -> Anchor:
+    return Anchor(node, piece.clock, claim, piece.hints.boot, _until_ns(piece))
+
+
+def _until_ns(piece: PieceSummary) -> int:
+    """How far its clock counted while anything of it was told."""
+    told = piece.told_ns or piece.span_ns
+    return 0 if told is None else told[1]
 
 
 def _covered(

@@ -1,0 +1,47 @@
+"""Inputs on the kernel's clock: what all of them say of it, put together."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from exhume.model.window import Window
+from tests.ingest import made
+from tests.ingest.made import NS, by_name, do_import, write
+
+BOOTED = 1_794_773_712
+DMESG = """\
+[    0.000000] Linux version 5.4.0-42-generic (buildd@lgw01) (gcc) #46-Ubuntu SMP
+[    4.000000] rtc_cmos 00:05: setting system clock to 2026-11-15T20:15:16 UTC ({epoch_s})
+[   12.000000] watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [statsd-node:4242]
+"""
+
+
+def dmesg(folder: Path, booted: int = BOOTED) -> str:
+    return write(folder / "dmesg.txt", DMESG.format(epoch_s=booted + 4))
+
+
+def perf(folder: Path, name: str, written: int = BOOTED + 90_000) -> str:
+    """Two seconds, from the tenth after the boot on."""
+    path = write(folder / name, made.script(2, start_ns=10 * NS))
+    os.utime(path, ns=(written * NS, written * NS))
+    return path
+
+
+def began(window: Window | None) -> float:
+    """Seconds after the boot."""
+    assert window is not None
+    return (window.start_ns - BOOTED * NS) / NS
+
+
+@pytest.mark.parametrize("written", [BOOTED + 600, BOOTED + 90_000])
+def test_samples_go_where_the_kernel_log_is_rather_than_by_when_their_file_was_written(
+    tmp_path: Path, written: int
+) -> None:
+    files = dmesg(tmp_path), perf(tmp_path, "out.perf", written)
+    report = by_name(do_import(tmp_path / "out", *files))
+    assert began(report["out.perf"].window) == pytest.approx(10)
+    assert began(report["dmesg.txt"].window) == pytest.approx(12)
+    assert all("hardware clock" in one.clock for one in report.values())
