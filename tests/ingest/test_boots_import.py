@@ -30,6 +30,17 @@ def perf(folder: Path, name: str, written: int = BOOTED + 90_000) -> str:
     return path
 
 
+def stat(folder: Path, name: str, *, is_marked: bool) -> str:
+    text = ""
+    for second in range(5, 400, 5):
+        mark = f"### {BOOTED + second}.250 /proc/stat\n" if is_marked else ""
+        cores = "".join(f"cpu{n} 1 0 2 {100 * second} 0 0 0 0 0 0\n" for n in ("", 0, 1))
+        text += f"{mark}{cores}ctxt 1\nbtime {BOOTED}\n"
+        if not is_marked:
+            break
+    return write(folder / name, text)
+
+
 def began(window: Window | None) -> float:
     """Seconds after the boot."""
     assert window is not None
@@ -45,3 +56,21 @@ def test_samples_go_where_the_kernel_log_is_rather_than_by_when_their_file_was_w
     assert began(report["out.perf"].window) == pytest.approx(10)
     assert began(report["dmesg.txt"].window) == pytest.approx(12)
     assert all("hardware clock" in one.clock for one in report.values())
+
+
+@pytest.mark.parametrize("name", ["stat.log", "proc_stat_end.txt"])
+def test_the_time_of_the_boot_in_copies_of_proc_stat_places_captures(
+    tmp_path: Path, name: str
+) -> None:
+    # Named two seconds before its first sample.
+    files = (
+        dmesg(tmp_path), perf(tmp_path, "perf-a-20261115-201520.txt"),
+        stat(tmp_path, name, is_marked=name == "stat.log"),
+    )  # fmt: skip
+    report = by_name(do_import(tmp_path / "out", *files))
+    captured = report["perf-a-20261115-201520.txt"]
+    assert began(captured.window) == pytest.approx(10.5)
+    assert began(report["dmesg.txt"].window) == pytest.approx(12.5)
+    assert f"by btime in {name}: good to a second" in captured.clock
+    if name == "stat.log":
+        assert report[name].clock.startswith("its times are wall times")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.derive.sets import distinct
 from exhume.ingest.boot_marks import NO_MARKS, Marks
@@ -40,11 +42,13 @@ class Trust(IntEnum):
     """What the hardware clock said at boot: right to the second, or off by a time zone."""
     FILE_NAME = 3
     """When the recording was started, by whoever named the file: a second or two off."""
-    UPTIME = 4
+    BOOT_TIME = 4
+    """The kernel said when it booted, to the second."""
+    UPTIME = 5
     """Wall time and uptime were noted together; perf's clock starts some 50 ms off uptime."""
-    MEASURED = 5
+    MEASURED = 6
     """Both clocks were read at one instant while it was recorded."""
-    TOLD = 6
+    TOLD = 7
     """By the user."""
 
 
@@ -120,7 +124,8 @@ class Piece(Struct, frozen=True):
     guesses: tuple[Claim, ...] = ()
     """What else may hold, where the claim is a guess: the one that meets other inputs does."""
     told_ns: tuple[int, int] | None = None
-    """From when to when a log tells anything, though nothing that is worth an event."""
+    """From when to when it tells anything, though nothing that is worth an event: a log, or who
+    only tells of a clock."""
     edge: Literal["", "start", "end"] = ""
     """By its name, taken at the start or the end of whatever the other inputs tell of."""
 
@@ -149,3 +154,18 @@ class Piece(Struct, frozen=True):
         if times := [event.time_ns for event in self.events]:
             found.append((min(times), max(times)))
         return (min(f[0] for f in found), max(f[1] for f in found)) if found else None
+
+
+def clock_pieces(claims: Iterable[tuple[Claim, int]]) -> list[Piece]:
+    """What an input says of the kernel's clock, boot by boot, and how far that counted."""
+    return [
+        Piece(Hints(), ClockKind.KERNEL_LOG, claim, told_ns=(0, until_ns))
+        for claim, until_ns in claims
+    ]
+
+
+def with_facts(pieces: Sequence[Piece], facts: Facts) -> Iterator[Piece]:
+    """What only shows when all is read is told with the last of them, if need be an empty one."""
+    *before, last = pieces or [Piece(Hints(), ClockKind.KERNEL_LOG, None)]
+    yield from before
+    yield replace(last, facts=facts)

@@ -142,7 +142,7 @@ class Placing:
         self, node: str, settled: list[tuple[PieceSummary, Claim | None]]
     ) -> list[tuple[PieceSummary, Claim | None]]:
         """Where the clock of an input is a guess, what the other inputs make likely."""
-        pieces = [piece for piece, _ in settled]
+        pieces = [piece for piece, _ in settled if not _is_of_clock(piece)]
         claims = [claim for piece, claim in settled if claim is not None and piece.span_ns]
         if _is_floating(pieces) and claims:
             others = [span for other, span in self._spans if other in (node, NAMELESS)]
@@ -150,8 +150,11 @@ class Placing:
             is_told = all((node, f) in self._told for piece in pieces for f in piece.fields)
             if claim.trust == Trust.NONE and is_told:
                 # Beside those that know their time it would only contradict them.
-                return [(piece, None) for piece in pieces]
-            return [(piece, claim if old is not None else None) for piece, old in settled]
+                return [(piece, None) for piece, _ in settled]
+            return [
+                (piece, old if old is None or _is_of_clock(piece) else claim)
+                for piece, old in settled
+            ]
         for piece, own in settled:
             # Logs go back further: a kernel's to its boot.
             self._told.update((node, field) for field in piece.fields)
@@ -271,7 +274,7 @@ class Placing:
         known = (
             _anchor(one.node, piece, claim)
             for piece, claim in one.pieces
-            if claim is not None and piece.clock == ClockKind.KERNEL_LOG
+            if piece.claim is not None and claim is not None and piece.clock == ClockKind.KERNEL_LOG
         )
         sketch = tuple(h for p, _ in one.pieces for h in p.sketch) if one.with_samples else ()
         source = one.task.input
@@ -288,6 +291,11 @@ class Placing:
 
 def _anchor(node: str, piece: PieceSummary, claim: Claim) -> Anchor:
     return Anchor(node, piece.clock, claim, piece.hints.boot, _until_ns(piece))
+
+
+def _is_of_clock(piece: PieceSummary) -> bool:
+    """It has nothing to place, and only tells what a clock means."""
+    return piece.span_ns is None and piece.clock == ClockKind.KERNEL_LOG
 
 
 def _until_ns(piece: PieceSummary) -> int:

@@ -18,12 +18,22 @@ from msgspec import Struct
 
 from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
+from exhume.ingest.boot_times import BootTimes
 from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.context import Context
 from exhume.ingest.lines import without_colours
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.mpstat_header import HEADER
-from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece, Trust
+from exhume.ingest.piece import (
+    Claim,
+    ClockKind,
+    Facts,
+    Hints,
+    Piece,
+    Trust,
+    clock_pieces,
+    with_facts,
+)
 from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.snapshots_edge import edge_of
 from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
@@ -116,9 +126,8 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
     reader.look(_Block(None, text, 1, is_whole=True), Moment(at, None, source.path.name))
     blocks, events = reader.table.take()
     edge = edge_of(source.path.name) if claim.trust == Trust.FILE_TIME else ""
-    yield Piece(
-        Hints(), ClockKind.OWN, claim, blocks=blocks, events=events, facts=reader.facts(), edge=edge
-    )
+    copy = Piece(Hints(), ClockKind.OWN, claim, blocks=blocks, events=events, edge=edge)
+    yield from with_facts([*reader.of_clock(), copy], reader.facts())
 
 
 class _Reader:
@@ -134,6 +143,7 @@ class _Reader:
         self._unknown = 0
         self._tables = 0
         self._ties = UptimeTies()
+        self._boot_times = BootTimes()
         self._last_ns: int | None = None
 
     def add(self, block: _Block) -> Iterator[Piece]:
@@ -173,6 +183,9 @@ class _Reader:
                 continue
             if section.kind == "uptime" and block.mark is not None:
                 self._ties.add(moment.wall_ns, uptime_ns(section.text))
+            if section.kind == "stat":
+                is_timed = block.mark is not None and block.mark.at.has_zone
+                self._boot_times.look(section.text, moment.wall_ns if is_timed else None)
             self._kinds[section.kind] = self._kinds.get(section.kind, 0) + 1
             self.table.add(moment.wall_ns, readings)
             self._cores.update(*(one.instances for one in readings if one.field == _CORE_TIME))
@@ -191,8 +204,13 @@ class _Reader:
 
     def finish(self) -> Iterator[Piece]:
         yield from self._pieces()
-        claim = self._ties.claim(self._times, self._name)
-        yield Piece(Hints(), ClockKind.KERNEL_LOG, claim, facts=self.facts())
+        yield from with_facts(self.of_clock(), self.facts())
+
+    def of_clock(self) -> list[Piece]:
+        claims = list(self._boot_times.claims(self._name))
+        if (tied := self._ties.claim(self._times, self._name)) is not None:
+            claims.append((tied, 0))
+        return clock_pieces(claims)
 
     def _pieces(self) -> Iterator[Piece]:
         if self.table:
