@@ -29,6 +29,30 @@ def test_local_times_are_utc_unless_only_another_zone_fits() -> None:
     assert chosen([one], UTC, []) == UTC
 
 
+def test_a_little_before_the_others_is_no_reason_for_another_zone() -> None:
+    minute = 60 * NS
+    zones = tuple(Claim(-east * HOUR, Trust.FILE_NAME, "") for east in (1, -1, 2, -2))
+    short = Some((10 * HOUR, 10 * HOUR + 6 * minute), zones)
+    assert chosen([short], UTC, [(10 * HOUR + NS, 13 * HOUR)]) == UTC
+    assert chosen([short], UTC, [(10 * HOUR + 2 * minute, 13 * HOUR)]) == UTC
+    assert chosen([short], UTC, [(9 * HOUR + NS, 10 * HOUR - NS)]) == zones[0]
+    # A night of which an hour is missed, because of the zone.
+    night = Some((HOUR, 12 * HOUR), zones)
+    assert chosen([night], UTC, [(0, 11 * HOUR)]) == zones[0]
+    assert chosen([night], UTC, [(HOUR + 20 * minute, 20 * HOUR)]) == UTC
+
+
+def test_nothing_is_moved_into_a_gap_between_others_nor_to_what_is_guessed() -> None:
+    one = Some((10 * HOUR, 11 * HOUR), (EAST, WEST))
+    assert chosen([one], UTC, [(HOUR, 2 * HOUR), (40 * HOUR, 41 * HOUR)]) == UTC
+    assert chosen([one], UTC, [(0, HOUR), (14 * HOUR + NS, 17 * HOUR), (40 * HOUR, 41 * HOUR)]) == (
+        WEST
+    )
+    assert chosen([one], UTC, [], [(8 * HOUR, 9 * HOUR)]) == UTC
+    readings = [(8 * HOUR + i * 600 * NS, 8 * HOUR + i * 600 * NS) for i in range(7)]
+    assert chosen([one], UTC, readings) == EAST
+
+
 def test_all_pieces_of_an_input_are_moved_together() -> None:
     pieces = [Some((i * HOUR, (i + 1) * HOUR), (EAST, WEST)) for i in range(3)]
     assert chosen([*pieces, Some(None)], UTC, [(-2 * HOUR, HOUR)]) == EAST
@@ -40,6 +64,7 @@ def test_a_copy_is_put_at_the_end_that_its_name_says() -> None:
     assert 99 * HOUR + start.offset_ns == 9 * HOUR
     end = chosen([Some((99 * HOUR, 99 * HOUR), edge="end")], WRITTEN, others)
     assert 99 * HOUR + end.offset_ns == 11 * HOUR
+    assert chosen([Some((99 * HOUR, 99 * HOUR), edge="end")], WRITTEN, [], others) == end
     assert "guessed" in start.how
     assert "guessed" in end.how
 

@@ -18,9 +18,9 @@ from exhume.ingest.zone_axis import ZoneAxis
 _MINUTE_NS = 60 * NS
 _YEARS = 10
 # Whole hours, and the zones between them that are in use.
-_ZONES_MINUTES = (
+ZONES_MINUTES = (
     *sorted((60 * hours for hours in range(-12, 15) if hours), key=abs),
-    *(330, 345, 210, 270, 390, 570, 630, 525, 765, -210, -570),
+    *(330, 345, 210, 270, 390, 570, 630, 525, 765, 825, -150, -210, -570),
 )
 
 
@@ -91,7 +91,7 @@ class LocalTimes(Struct):
             return ()
         minutes = [self._told_minutes()]
         if self.told is None and self._is_local:
-            minutes += _ZONES_MINUTES
+            minutes += ZONES_MINUTES
         years = [(0, 0), *(_other_years(last_ns) if self.without_year else ())]
         return tuple(
             Claim(shift_ns - east * _MINUTE_NS, Trust.FILE_NAME, _how(east, year))
@@ -114,10 +114,10 @@ def _other_years(last_ns: int) -> Iterator[tuple[int, int]]:
 
 
 def _how(east_minutes: int, year: int) -> str:
-    taken = f"{_zone(east_minutes)} of {year}" if year else _zone(east_minutes)
+    taken = f"{zone_name(east_minutes)} of {year}" if year else zone_name(east_minutes)
     return f"guessed: its times are local, taken as {taken}, where the other files are"
 
 
-def _zone(minutes: int) -> str:
+def zone_name(minutes: int) -> str:
     sign = "-" if minutes < 0 else "+"
     return f"UTC{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}" if minutes else "UTC"

@@ -14,12 +14,12 @@ from datetime import UTC, date, datetime, tzinfo
 from msgspec import Struct
 
 from exhume.ingest.clocks import name_time_ns
+from exhume.ingest.local_times import ZONES_MINUTES, zone_name
 from exhume.ingest.piece import Claim, Hints, Trust
 from exhume.ingest.zone_axis import east_s
 
 NS = 1_000_000_000
 DAY_S = 86_400
-_QUARTER_S = 900
 # Before sysstat 8.1 it ended with the date. Some leave out the name of the host.
 HEADER = re.compile(
     rb"^(?:\S+ (?P<release>\S+)(?: \((?P<host>[^()\n]+)\))?[ \t]+(?P<date>[^\t\n]+?)[ \t]+"
@@ -143,22 +143,15 @@ def local_claim(header: Header, name: str, zone: tzinfo | None) -> LocalClaim:
         return LocalClaim(claims[0], tuple(claims[1:]), tuple(notes))
     how = "guessed: its times are local and are taken as UTC"
     claim = Claim(shifts[days[0]], Trust.FILE_NAME, how)
-    quarters = sorted(range(-48, 57), key=lambda q: (q % 4 != 0, q % 2 != 0, abs(q)))
     guesses = [
         Claim(
-            shifts[day] - q * _QUARTER_S * NS,
+            shifts[day] - east * 60 * NS,
             Trust.FILE_NAME,
-            f"guessed: its times are local, taken as {_zone(q * _QUARTER_S * NS)} of {day}, "
+            f"guessed: its times are local, taken as {zone_name(east)} of {day}, "
             "because otherwise they miss those of the other files",
         )
         for day in days
-        for q in quarters
-        if (day, q) != (days[0], 0)
+        for east in (0, *ZONES_MINUTES)
+        if (day, east) != (days[0], 0)
     ]
     return LocalClaim(claim, tuple(guesses), tuple(notes))
-
-
-def _zone(east_ns: int) -> str:
-    minutes = abs(east_ns) // (60 * NS)
-    sign = "-" if east_ns < 0 else "+"
-    return f"UTC{sign}{minutes // 60:02}:{minutes % 60:02}" if minutes else "UTC"

@@ -73,6 +73,8 @@ class Placing:
         """Nodes of which something was put into a recording."""
         self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in manifest.all() if (w := _sure(f))]
         """Of each node, the stretches that inputs with a clock of their own tell of."""
+        self._guessed: list[tuple[str, Span]] = []
+        """And those of which only the times of files tell when they were."""
         self._told: set[tuple[str, str]] = set()
         """Of each node, the counters that they tell of."""
 
@@ -145,8 +147,11 @@ class Placing:
         pieces = [piece for piece, _ in settled if not _is_of_clock(piece)]
         claims = [claim for piece, claim in settled if claim is not None and piece.span_ns]
         if _is_floating(pieces) and claims:
-            others = [span for other, span in self._spans if other in (node, NAMELESS)]
-            claim = chosen(pieces, claims[0], others)
+            sure, guessed = (
+                [span for other, span in some if other in (node, NAMELESS)]
+                for some in (self._spans, self._guessed)
+            )
+            claim = chosen(pieces, claims[0], sure, guessed)
             is_told = all((node, f) in self._told for piece in pieces for f in piece.fields)
             if claim.trust == Trust.NONE and is_told:
                 # Beside those that know their time it would only contradict them.
@@ -160,7 +165,8 @@ class Placing:
             self._told.update((node, field) for field in piece.fields)
             if piece.span_ns is not None and own is not None and (piece.rows or piece.fields):
                 start, end = piece.span_ns
-                self._spans.append((node, (start + own.offset_ns, end + own.offset_ns)))
+                some = self._spans if own.trust > Trust.FILE_TIME else self._guessed
+                some.append((node, (start + own.offset_ns, end + own.offset_ns)))
         return settled
 
     def _node_of(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:

@@ -14,6 +14,8 @@ from exhume.ingest.piece import Claim, Trust
 
 _NEAR_NS = 3600 * 1_000_000_000
 """A file written this long before or after what the others tell of was written with them."""
+_GAP_NS = 1800 * 1_000_000_000
+"""Nobody means by a shorter one that nothing was there: readings may be minutes apart."""
 
 
 class Floating(Protocol):
@@ -35,19 +37,22 @@ def is_floating(piece: Floating, claim: Claim | None) -> bool:
     )
 
 
-def chosen(pieces: Sequence[Floating], claim: Claim, others: Sequence[Span]) -> Claim:
-    """What holds for all pieces of an input whose claim is a guess."""
+def chosen(
+    pieces: Sequence[Floating], claim: Claim, sure: Sequence[Span], guessed: Sequence[Span] = ()
+) -> Claim:
+    """What holds for all pieces of an input whose claim is a guess.
+
+    `sure`, `guessed`: what the others tell of, by how they know when that was.
+    """
     spans = [span for piece in pieces if (span := piece.told_ns or piece.span_ns) is not None]
+    others = [*sure, *guessed]
     if not spans or not others:
         return claim
     own = min(s[0] for s in spans), max(s[1] for s in spans)
-    whole = min(s[0] for s in others), max(s[1] for s in others)
     guesses = next((piece.guesses for piece in pieces if piece.guesses), ())
     if guesses:
-        best = max((claim, *guesses), key=lambda one: _shared(own, one, whole))
-        # What was logged a little before or after the others is no reason for another zone.
-        enough = min(own[1] - own[0], whole[1] - whole[0]) // 2
-        return best if _shared(own, best, whole) > enough else claim
+        return fitting(own, (claim, *guesses), sure)
+    whole = min(s[0] for s in others), max(s[1] for s in others)
     edge = next((piece.edge for piece in pieces if piece.edge), "")
     if edge == "start":
         how = "guessed: its name says the start, so where the other files begin"
@@ -66,7 +71,38 @@ def chosen(pieces: Sequence[Floating], claim: Claim, others: Sequence[Span]) -> 
     return Claim(whole[1] - own[1], Trust.NONE, how)
 
 
-def _shared(own: Span, claim: Claim, others: Span) -> int:
-    """How long it overlaps with them. Of equals the first counts."""
+def fitting(own: Span, claims: Sequence[Claim], others: Sequence[Span]) -> Claim:
+    """Of several zones the first that fits: UTC, unless another meets clearly more of the others.
+
+    What was told a little before or after the others is no reason for another zone: only as much
+    as moving it would explain.
+    """
+    stretches = _joined(others)
+    shared = [_shared(own, claim, stretches) for claim in claims]
+    most = max(shared)
+    best = claims[shared.index(most)]
+    length = own[1] - own[0]
+    enough = min(length, sum(end - start for start, end in stretches)) // 2
+    if most <= enough:
+        return claims[0]
+    return next(
+        claim
+        for claim, here in zip(claims, shared, strict=True)
+        if most - here <= min(length, abs(best.offset_ns - claim.offset_ns)) // 2
+    )
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1] + _GAP_NS:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def _shared(own: Span, claim: Claim, others: Sequence[Span]) -> int:
+    """How long it overlaps with them."""
     start, end = own[0] + claim.offset_ns, own[1] + claim.offset_ns
-    return max(0, min(end, others[1]) - max(start, others[0]) + 1)
+    return sum(max(0, min(end, other[1]) - max(start, other[0]) + 1) for other in others)
