@@ -74,3 +74,24 @@ def test_the_time_of_the_boot_in_copies_of_proc_stat_places_captures(
     assert f"by btime in {name}: good to a second" in captured.clock
     if name == "stat.log":
         assert report[name].clock.startswith("its times are wall times")
+
+
+def test_a_name_in_local_time_goes_where_the_surer_ones_are(tmp_path: Path) -> None:
+    name = "perf-a-20261115-121520.txt"
+    others = dmesg(tmp_path), stat(tmp_path, "stat.log", is_marked=True)
+    for number, beside in enumerate((others, others[:1])):
+        report = by_name(do_import(tmp_path / f"out{number}", perf(tmp_path, name), *beside))
+        assert began(report[name].window) == pytest.approx(9.5, abs=1.5)
+        ran = began(report["dmesg.txt"].window) - began(report[name].window)
+        assert ran == pytest.approx(2)
+        assert not report[name].notes
+
+
+def test_a_name_in_local_time_that_nothing_tells_of_is_a_guess(tmp_path: Path) -> None:
+    name = "perf-node-1-20261115-121520.txt"
+    report = by_name(do_import(tmp_path / "alone", perf(tmp_path, name)))
+    assert report[name].clock.startswith("guessed: by the time in its name, taken as UTC")
+    line = "2026-11-15T20:15:30Z node-1 kernel: NETDEV WATCHDOG: eth0: transmit timed out\n"
+    log = write(tmp_path / "kern.log", line)
+    report = by_name(do_import(tmp_path / "out", perf(tmp_path, name), log))
+    assert any("8.0 h off" in note and "--zone" in note for note in report[name].notes)

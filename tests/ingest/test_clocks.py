@@ -84,6 +84,10 @@ def test_times_in_names_and_headers_are_in_the_zone_told(tmp_path: Path) -> None
         claim = hints.of_perf_data(tmp_path / name, perf_data(), 5 * NS, 9 * NS)
         assert claim is not None
         assert claim.offset_ns == expected, name
+        assert not claim.is_local
+        untold = ClockHints().of_perf_data(tmp_path / name, perf_data(), 5 * NS, 9 * NS)
+        assert untold is not None
+        assert untold.is_local == ("Z" not in name)
     captured = ScriptHeader(captured="Thu Jan  2 03:04:05 2025")
     (tmp_path / "out.txt").write_text("x")
     claim = hints.of_script(tmp_path / "out.txt", captured, 5 * NS, 9 * NS)

@@ -50,7 +50,7 @@ def test_a_named_pipe_is_read_to_its_end_beside_files(tmp_path: Path) -> None:
     states = {Path(one.path).name: (one.state, one.samples, one.clock) for one in report.inputs}
     state, samples, clock = states[pipe.name]
     assert (state, samples) == ("imported", 200)
-    assert clock.startswith("by the time in its name")
+    assert "by the time in its name" in clock
     assert states["kallsyms"][0] == "names"
 
 

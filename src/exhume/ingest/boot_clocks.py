@@ -14,14 +14,12 @@ from msgspec.structs import replace
 
 from exhume.ingest.boot_marks import NO_MARKS, Marks, is_one_boot
 from exhume.ingest.clocks import WALL_TIMES
+from exhume.ingest.local_times import MINUTE_NS, ZONES_MINUTES
 from exhume.ingest.piece import Claim, ClockKind, Trust
 
 NS = 1_000_000_000
 SAME_BOOT_NS = 5 * NS
 """Claims that differ by less are of one boot: then the first one holds for all."""
-_QUARTER_NS = 900 * NS
-"""Time zones are whole quarters of an hour apart."""
-_MOST_ZONE_NS = 14 * 3600 * NS
 _BY_ANOTHER = (
     "guessed: by another capture of that boot, whose file was written soonest after it ended; "
     "--offset sets it"
@@ -90,7 +88,8 @@ def _of_surer(said: Anchor, known: Sequence[Anchor]) -> Anchor | None:
 def _gives_way(said: Anchor, other: Anchor) -> bool:
     """Is the other one surer, and may both be of one boot?"""
     own, its = said.claim.trust, other.claim.trust
-    if {own, its} == {Trust.FILE_TIME, Trust.HARDWARE_CLOCK} and _zones_apart(said, other):
+    zone = zone_apart(said.claim, other.claim)
+    if {own, its} == {Trust.FILE_TIME, Trust.HARDWARE_CLOCK} and zone:
         return own == Trust.HARDWARE_CLOCK  # it runs in local time
     if its <= own:
         return False
@@ -100,7 +99,7 @@ def _gives_way(said: Anchor, other: Anchor) -> bool:
         is_written_later = other.claim.offset_ns <= said.claim.offset_ns + SAME_BOOT_NS
         return is_written_later or its > Trust.HARDWARE_CLOCK
     if own == Trust.HARDWARE_CLOCK:
-        return _overlap(said, other) or _zones_apart(said, other) is not None
+        return _overlap(said, other) or zone is not None
     return _apart_ns(said, other) <= SAME_BOOT_NS
 
 
@@ -130,9 +129,9 @@ def _overlap(a: Anchor, b: Anchor) -> bool:
     return second.claim.offset_ns <= first.claim.offset_ns + max(first.until_ns, SAME_BOOT_NS)
 
 
-def _zones_apart(a: Anchor, b: Anchor) -> int | None:
-    """How many quarters of an hour, if they differ by nothing else."""
-    apart_ns = a.claim.offset_ns - b.claim.offset_ns
-    quarters = round(apart_ns / _QUARTER_NS)
-    is_whole = abs(apart_ns - quarters * _QUARTER_NS) <= SAME_BOOT_NS
-    return quarters if is_whole and abs(apart_ns) <= _MOST_ZONE_NS + SAME_BOOT_NS else None
+def zone_apart(claim: Claim, other: Claim) -> int | None:
+    """The zone that the first is in if the other is in UTC, in minutes; None: it is not that."""
+    apart_ns = claim.offset_ns - other.offset_ns
+    east = round(apart_ns / MINUTE_NS)
+    is_whole = abs(apart_ns - east * MINUTE_NS) <= SAME_BOOT_NS
+    return east if is_whole and (not east or east in ZONES_MINUTES) else None

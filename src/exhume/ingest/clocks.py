@@ -74,7 +74,7 @@ class ClockHints(Struct, frozen=True):
             date, clock = header.dated
             wall = _seconds_ns(date.replace(tzinfo=self.zone or UTC))
             how = f"by the dates in its lines (perf script -F +tod), {self._taken}"
-            return Claim(wall - clock, Trust.FILE_NAME, how)
+            return Claim(wall - clock, Trust.FILE_NAME, how, self.zone is None)
         return self._of_file(path, first_ns, last_ns, header.captured, header.command)
 
     @property
@@ -90,16 +90,19 @@ class ClockHints(Struct, frozen=True):
     ) -> Claim | None:
         if first_ns is None or last_ns is None:
             return None
-        zone, taken = self.zone or UTC, self._taken
+        zone, taken, is_local = self.zone or UTC, self._taken, self.zone is None
+        written_to = _output_name(command)
         if (started := name_time_ns(path.name, zone)) is not None:
             how = f"by the time in its name, {taken}: a second or two off"
-            return Claim(started - first_ns, Trust.FILE_NAME, how)
+            is_local &= not _says_zone(path.name)
+            return Claim(started - first_ns, Trust.FILE_NAME, how, is_local)
         if (ended := _name_end_ns(path.name, zone)) is not None:
             how = f"by the time in its name, when perf closed it, {taken}: a second or two off"
-            return Claim(ended - last_ns, Trust.FILE_NAME, how)
-        if (started := _output_time_ns(command, zone)) is not None:
+            return Claim(ended - last_ns, Trust.FILE_NAME, how, is_local)
+        if (started := name_time_ns(written_to, zone)) is not None:
             how = f"by the time in the name that perf wrote it to, {taken}: a second or two off"
-            return Claim(started - first_ns, Trust.FILE_NAME, how)
+            is_local &= not _says_zone(written_to)
+            return Claim(started - first_ns, Trust.FILE_NAME, how, is_local)
         if (written := _captured_ns(captured, zone)) is not None:
             how = f"guessed: it ended when its header says it was captured, {taken}"
             return Claim(written - last_ns, Trust.FILE_TIME, how)
@@ -132,11 +135,16 @@ def _name_end_ns(name: str, zone: tzinfo) -> int | None:
     return None if ended is None else ended + int(found[2]) * (NS // 100)
 
 
-def _output_time_ns(command: str, zone: tzinfo) -> int | None:
+def _says_zone(name: str) -> bool:
+    """Seconds since 1970, or with a Z."""
+    found = _NAME.search(name)
+    return _NAME_EPOCH.search(name) is not None or (found is not None and bool(found[7]))
+
+
+def _output_name(command: str) -> str:
+    """What perf was told to write to; empty where it was not."""
     found = _OUTPUT.search(command)
-    if found is None or _ROLLING.search(command):
-        return None
-    return name_time_ns(PurePath(found[1]).name, zone)
+    return "" if found is None or _ROLLING.search(command) else PurePath(found[1]).name
 
 
 def name_host(name: str) -> str:

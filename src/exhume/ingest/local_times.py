@@ -15,7 +15,7 @@ from exhume.derive.stamps import NS, Stamp
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.ingest.zone_axis import ZoneAxis
 
-_MINUTE_NS = 60 * NS
+MINUTE_NS = 60 * NS
 _YEARS = 10
 # Whole hours, and the zones between them that are in use.
 ZONES_MINUTES = (
@@ -64,9 +64,7 @@ class LocalTimes(Struct):
             return None
         if self._is_local and self.told is not None:
             east = self._told_minutes()
-            return Claim(
-                -east * _MINUTE_NS, Trust.TOLD, f"its times are local, {self.told} as told"
-            )
+            return Claim(-east * MINUTE_NS, Trust.TOLD, f"its times are local, {self.told} as told")
         missing = ["local and are taken as UTC"] if self._is_local else []
         if self.without_year:
             missing.append("without a year, which the file's own time gives")
@@ -79,7 +77,7 @@ class LocalTimes(Struct):
         east = self._told_minutes()
         taken = f"{self.told} as told" if self.told is not None else "local and taken as UTC"
         trust = Trust.FILE_NAME if self.told is None else Trust.UPTIME
-        return Claim(offset_ns - east * _MINUTE_NS, trust, f"{how}, {taken}")
+        return Claim(offset_ns - east * MINUTE_NS, trust, f"{how}, {taken}")
 
     def _told_minutes(self) -> int:
         """East of UTC, of its first time; 0 where nobody told."""
@@ -94,7 +92,7 @@ class LocalTimes(Struct):
             minutes += ZONES_MINUTES
         years = [(0, 0), *(_other_years(last_ns) if self.without_year else ())]
         return tuple(
-            Claim(shift_ns - east * _MINUTE_NS, Trust.FILE_NAME, _how(east, year))
+            Claim(shift_ns - east * MINUTE_NS, Trust.FILE_NAME, _how(east, year))
             for year, shift_ns in years
             for east in minutes
             if year or east != minutes[0]

@@ -59,6 +59,8 @@ class Claim(Struct, frozen=True):
     trust: Trust
     how: str
     """For the user: where that comes from."""
+    is_local: bool = False
+    """By a local time that does not say its zone, taken as UTC so far."""
 
 
 class Hints(Struct, frozen=True):

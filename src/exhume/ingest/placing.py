@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from exhume.ingest.boot_clocks import Anchor, settle, settle_all
 from exhume.ingest.clocks import name_host
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
-from exhume.ingest.overlaps import Covered, Span, left_out, note, without
+from exhume.ingest.name_zones import zoned
+from exhume.ingest.overlaps import Span, left_out, note, without
 from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
+from exhume.ingest.placed import PlacedInput, covered_by, with_zone_notes
 from exhume.ingest.recognise import FORMATS
 from exhume.ingest.recorded import recorded
 from exhume.ingest.report import InputReport, RecordingReport
@@ -33,26 +34,9 @@ _LEFT_OUT = (
     "left out: nothing tells when it was, and other files tell the same with their times; a name "
     "like proc_stat-20261115-201517.txt or stat_end.txt would tell"
 )
-_OTHER_ZONE = (
-    "no other file tells of that time, the nearest is {:.1f} h off: if its local times are not "
-    "UTC, import all into a fresh directory with --zone"
-)
-_TOGETHER_NS = 1800 * 1_000_000_000
-_ZONES_NS = 15 * 3600 * 1_000_000_000
 _MARGIN = 0.05
 """So much more of its frames must be named for text to be taken instead of perf.data."""
-
-
-class PlacedInput(Struct, frozen=True):
-    task: ReadTask
-    node: str
-    pieces: tuple[tuple[PieceSummary, Claim | None], ...]
-    with_samples: bool
-    report: InputReport
-    without: tuple[Span, ...] = ()
-    """Stretches of wall time whose samples others have."""
-    covered: Covered | None = None
-    """What its samples cover, besides."""
+_Read = tuple[ReadTask, list[PieceSummary]]
 
 
 class Placing:
@@ -66,7 +50,7 @@ class Placing:
         self._anchors: list[Anchor] = [f.anchor for f in manifest.all() if f.anchor]
         self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
         self._covered = [f.covered for f in manifest.all() if f.covered]
-        self._waiting: list[tuple[ReadTask, list[PieceSummary]]] = []
+        self._waiting: list[_Read] = []
         self._kept: Counter[str] = Counter()
         """Samples that are in segments, by input."""
         self._merged: set[str] = set()
@@ -85,12 +69,13 @@ class Placing:
         """Those that wait, each in its place. The best-named of equal samples comes first."""
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
-        self._settle_clocks(ordered)
+        ordered = self._zoned(ordered)
+        settle_all(self._said(ordered), self._anchors)  # one that comes late may know better
         placed = [self._placed(task, pieces) for task, pieces in ordered]
-        return _with_zone_notes(self._each_once(placed))
+        return with_zone_notes(self._each_once(placed))
 
-    def _settle_clocks(self, inputs: Sequence[tuple[ReadTask, list[PieceSummary]]]) -> None:
-        """Before any is placed: one that comes late may know better."""
+    def _said(self, inputs: Sequence[_Read]) -> list[Anchor]:
+        """All that they say of the kernel's clock."""
         said = []
         for task, pieces in inputs:
             node = self._node_of(task, pieces)
@@ -99,7 +84,22 @@ class Placing:
                     # Copies of /proc files don't say whose they are: their clock counts for all.
                     whose = one.hints.node if one.span_ns is None else node
                     said.append(_anchor(whose, one, one.claim))
-        settle_all(said, self._anchors)
+        return said
+
+    def _zoned(self, inputs: Sequence[_Read]) -> list[_Read]:
+        """Claims by local times, in the zone that fits what the others tell."""
+        known = [*self._anchors, *self._said(inputs)]
+        spans = list(self._spans)
+        for task, pieces in inputs:
+            told = (one for one in pieces if one.clock == ClockKind.WALL and one.fields)
+            spans += [(self._node_of(task, pieces), one.span_ns) for one in told if one.span_ns]
+        found = []
+        for task, pieces in inputs:
+            node = self._node_of(task, pieces)
+            claims = [one.claim for one in known if one.node in (node, "")]
+            others = [span for other, span in spans if other in (node, NAMELESS)]
+            found.append((task, [_in_zone(one, claims, others) for one in pieces]))
+        return found
 
     @staticmethod
     def _preference(
@@ -121,7 +121,7 @@ class Placing:
         settled = self._fitted(node, settled)
         same = self._same_samples(node, task, pieces)
         report = self._report(task, settled, same)
-        covered = None if same else _covered(node, task, settled)
+        covered = None if same else covered_by(node, task, settled)
         return PlacedInput(task, node, tuple(settled), not same, report, covered=covered)
 
     def _each_once(self, placed: Sequence[PlacedInput]) -> list[PlacedInput]:
@@ -299,6 +299,13 @@ def _anchor(node: str, piece: PieceSummary, claim: Claim) -> Anchor:
     return Anchor(node, piece.clock, claim, piece.hints.boot, _until_ns(piece))
 
 
+def _in_zone(piece: PieceSummary, known: Sequence[Claim], others: Sequence[Span]) -> PieceSummary:
+    own = piece.sampled_ns or piece.span_ns or piece.told_ns
+    if piece.claim is None or own is None:
+        return piece
+    return replace(piece, claim=zoned(piece.claim, own, known, others))
+
+
 def _is_of_clock(piece: PieceSummary) -> bool:
     """It has nothing to place, and only tells what a clock means."""
     return piece.span_ns is None and piece.clock == ClockKind.KERNEL_LOG
@@ -308,55 +315,6 @@ def _until_ns(piece: PieceSummary) -> int:
     """How far its clock counted while anything of it was told."""
     told = piece.told_ns or piece.span_ns
     return 0 if told is None else told[1]
-
-
-def _covered(
-    node: str, task: ReadTask, settled: Sequence[tuple[PieceSummary, Claim | None]]
-) -> Covered | None:
-    pieces = [(piece, claim) for piece, claim in settled if piece.intervals and claim is not None]
-    if not pieces or not any(piece.rows for piece, _ in pieces):
-        return None
-    # Those that read a share of it each tell of the whole of it.
-    spans = {
-        (one.start_ns + claim.offset_ns, one.end_ns + claim.offset_ns)
-        for piece, claim in pieces
-        for one in piece.intervals
-    }
-    told = pieces[-1][0].intervals[0]
-    return Covered(
-        node=node,
-        path=str(task.input.path),
-        spans=tuple(sorted(spans)),
-        event=told.event,
-        rate_hz=told.rate_hz,
-        is_whole=any(piece.is_whole for piece, _ in settled),
-        cores=tuple(sorted({core for piece, _ in settled for core in piece.facts.cores})),
-        threads=tuple({thread for piece, _ in pieces for thread in piece.threads}),
-        rows=sum(piece.rows for piece, _ in pieces),
-    )
-
-
-def _with_zone_notes(placed: Sequence[PlacedInput]) -> list[PlacedInput]:
-    """Of local times taken as UTC that no other input meets it is said how to tell the zone."""
-    found = list(placed)
-    for number, one in enumerate(placed):
-        own = one.report.window
-        is_guess = any(piece.guesses for piece, _ in one.pieces) and "guessed" in one.report.clock
-        if own is None or not is_guess:
-            continue
-        others = (
-            other.report.window
-            for other in placed
-            if other is not one and other.node == one.node and other.report.window
-        )
-        nearest_ns = min(
-            (max(0, other.start_ns - own.end_ns, own.start_ns - other.end_ns) for other in others),
-            default=0,
-        )
-        if _TOGETHER_NS < nearest_ns <= _ZONES_NS:
-            notes = (*one.report.notes, _OTHER_ZONE.format(nearest_ns / 3600e9))
-            found[number] = replace(one, report=replace(one.report, notes=notes))
-    return found
 
 
 def _hows(settled: Sequence[tuple[PieceSummary, Claim | None]]) -> Iterator[str]:

@@ -51,7 +51,7 @@ def chosen(
     own = min(s[0] for s in spans), max(s[1] for s in spans)
     guesses = next((piece.guesses for piece in pieces if piece.guesses), ())
     if guesses:
-        return fitting(own, (claim, *guesses), sure)
+        return fitting(own, (claim, *guesses), sure) or claim
     whole = min(s[0] for s in others), max(s[1] for s in others)
     edge = next((piece.edge for piece in pieces if piece.edge), "")
     if edge == "start":
@@ -71,8 +71,8 @@ def chosen(
     return Claim(whole[1] - own[1], Trust.NONE, how)
 
 
-def fitting(own: Span, claims: Sequence[Claim], others: Sequence[Span]) -> Claim:
-    """Of several zones the first that fits: UTC, unless another meets clearly more of the others.
+def fitting(own: Span, claims: Sequence[Claim], others: Sequence[Span]) -> Claim | None:
+    """Of several zones the first that fits, unless another meets clearly more of the others.
 
     What was told a little before or after the others is no reason for another zone: only as much
     as moving it would explain.
@@ -84,7 +84,7 @@ def fitting(own: Span, claims: Sequence[Claim], others: Sequence[Span]) -> Claim
     length = own[1] - own[0]
     enough = min(length, sum(end - start for start, end in stretches)) // 2
     if most <= enough:
-        return claims[0]
+        return None
     return next(
         claim
         for claim, here in zip(claims, shared, strict=True)
