@@ -23,9 +23,9 @@ def dmesg(folder: Path, booted: int = BOOTED) -> str:
     return write(folder / "dmesg.txt", DMESG.format(epoch_s=booted + 4))
 
 
-def perf(folder: Path, name: str, written: int = BOOTED + 90_000) -> str:
+def perf(folder: Path, name: str, written: int = BOOTED + 90_000, start: int = 10) -> str:
     """Two seconds, from the tenth after the boot on."""
-    path = write(folder / name, made.script(2, start_ns=10 * NS))
+    path = write(folder / name, made.script(2, start_ns=start * NS))
     os.utime(path, ns=(written * NS, written * NS))
     return path
 
@@ -95,3 +95,28 @@ def test_a_name_in_local_time_that_nothing_tells_of_is_a_guess(tmp_path: Path) -
     log = write(tmp_path / "kern.log", line)
     report = by_name(do_import(tmp_path / "out", perf(tmp_path, name), log))
     assert any("8.0 h off" in note and "--zone" in note for note in report[name].notes)
+
+
+def test_a_log_across_a_reboot_tells_of_two_clocks(tmp_path: Path) -> None:
+    """The node booted again four minutes later; the kernel log is of that."""
+    again = BOOTED + 240
+    text = "".join(
+        f"### {booted + second}.250 uptime={second}.20\n0.10 0.20 0.30 1/400 4242\n"
+        for booted, seconds in ((BOOTED, range(5, 230)), (again, range(8, 60)))
+        for second in seconds
+    )
+    copies = write(tmp_path / "loadavg.log", text)
+    files = (
+        copies, dmesg(tmp_path, again), perf(tmp_path, "perf-a-20261115-201521.txt"),
+        perf(tmp_path, "perf-a-20261115-201932.txt", start=20),
+        perf(tmp_path, "copied.txt", start=30),
+    )  # fmt: skip
+    # Whether all come at once or the copies were imported before.
+    do_import(tmp_path / "later", copies, node="a")
+    for out in ("out", "later"):
+        report = by_name(do_import(tmp_path / out, *files, node="a"))
+        assert began(report["dmesg.txt"].window) == pytest.approx(252.05)
+        assert began(report["perf-a-20261115-201521.txt"].window) == pytest.approx(10.05)
+        assert began(report["perf-a-20261115-201932.txt"].window) == pytest.approx(260.05)
+        assert began(report["copied.txt"].window) == pytest.approx(270.05)
+        assert "by 52 readings" in report["dmesg.txt"].clock

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from exhume.ingest.boot_clocks import Anchor
@@ -17,7 +18,9 @@ def finished(path: Path, id_: str) -> Finished:
     )
     measured = Claim(5, Trust.MEASURED, "measured")
     anchor = Anchor("node", ClockKind.KERNEL_LOG, measured, (7, (1 << 64) - 1), 9)
-    return Finished(id_, str(path.resolve()), 3, 4, "node", "", report, anchor, (1, (1 << 64) - 1))
+    return Finished(
+        id_, str(path.resolve()), 3, 4, "node", "", report, (anchor,), (1, (1 << 64) - 1)
+    )
 
 
 def test_what_was_finished_is_known_the_next_time(tmp_path: Path) -> None:
@@ -43,3 +46,13 @@ def test_a_line_that_a_crash_cut_off_is_not_there(tmp_path: Path) -> None:
     assert [one.id for one in Manifest(tmp_path).all()] == ["a" * 16]
     path.write_bytes(b"\xff\x00 nonsense\n[1]\n{}\n" + path.read_bytes())
     assert [one.id for one in Manifest(tmp_path).all()] == ["a" * 16]
+
+
+def test_what_an_older_version_finished_is_known(tmp_path: Path) -> None:
+    made = finished(tmp_path / "a", "a" * 16)
+    Manifest(tmp_path).add(made)
+    path = next(tmp_path.glob("manifest*"))
+    line = json.loads(path.read_bytes())
+    line["anchor"] = line.pop("anchors")[0]
+    path.write_text(json.dumps(line) + "\n")
+    assert Manifest(tmp_path).all() == [made]

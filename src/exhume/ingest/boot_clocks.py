@@ -20,6 +20,8 @@ from exhume.ingest.piece import Claim, ClockKind, Trust
 NS = 1_000_000_000
 SAME_BOOT_NS = 5 * NS
 """Claims that differ by less are of one boot: then the first one holds for all."""
+_MOST_OFF_NS = 86_400 * NS
+"""A hardware clock that is further off than any zone tells nothing."""
 _BY_ANOTHER = (
     "guessed: by another capture of that boot, whose file was written soonest after it ended; "
     "--offset sets it"
@@ -125,8 +127,8 @@ def _apart_ns(a: Anchor, b: Anchor) -> int:
 
 def _overlap(a: Anchor, b: Anchor) -> bool:
     """Did the later one begin before the other had ended? Then it is the same: one at a time."""
-    first, second = sorted((a, b), key=lambda one: one.claim.offset_ns)
-    return second.claim.offset_ns <= first.claim.offset_ns + max(first.until_ns, SAME_BOOT_NS)
+    first = min(a, b, key=lambda one: one.claim.offset_ns)
+    return _apart_ns(a, b) <= min(max(first.until_ns, SAME_BOOT_NS), _MOST_OFF_NS)
 
 
 def zone_apart(claim: Claim, other: Claim) -> int | None:

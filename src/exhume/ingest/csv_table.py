@@ -15,7 +15,7 @@ from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
 from exhume.ingest.csv_fields import Column, column_of
 from exhume.ingest.local_times import LocalTimes
-from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
+from exhume.ingest.piece import Facts, Hints, Piece, clock_pieces, with_facts
 from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.snapshots_time import NS, Instant, instant
 from exhume.ingest.streams import Inflated, Source
@@ -224,8 +224,8 @@ class _Table:
 
     def finish(self, name: str, broken: str) -> Iterator[Piece]:
         yield from self._pieces()
-        claim = self._ties.claim(self._times, name)
-        yield Piece(Hints(), ClockKind.KERNEL_LOG, claim, facts=self._facts(broken))
+        ties = clock_pieces(self._ties.claims(self._times, name))
+        yield from with_facts(ties, self._facts(broken))
 
     def _facts(self, broken: str) -> Facts:
         shape = self._shape

@@ -77,7 +77,8 @@ class LocalTimes(Struct):
         east = self._told_minutes()
         taken = f"{self.told} as told" if self.told is not None else "local and taken as UTC"
         trust = Trust.FILE_NAME if self.told is None else Trust.UPTIME
-        return Claim(offset_ns - east * MINUTE_NS, trust, f"{how}, {taken}")
+        offset_ns -= east * MINUTE_NS
+        return Claim(offset_ns, trust, f"{how}, {taken}", is_local=self.told is None)
 
     def _told_minutes(self) -> int:
         """East of UTC, of its first time; 0 where nobody told."""

@@ -36,8 +36,8 @@ class Finished(Struct, frozen=True):
     folder: str | None
     """Of its recording, below that of the import; None where it has no content."""
     report: InputReport
-    anchor: Anchor | None
-    """What it said about a clock."""
+    anchors: tuple[Anchor, ...]
+    """What it said about a clock, boot by boot."""
     sketch: tuple[int, ...]
     covered: Covered | None = None
     """What its samples cover."""
@@ -87,19 +87,22 @@ def _decode(values: dict[str, Any]) -> Finished:
         "notes": tuple(report["notes"]),
         "problems": tuple(report["problems"]),
     }
-    anchor = values["anchor"]
-    if anchor is not None:
-        claim = Claim(**{**anchor["claim"], "trust": Trust(anchor["claim"]["trust"])})
-        boot = tuple(anchor.get("boot", NO_MARKS))
-        until_ns = anchor.get("until_ns", 0)
-        anchor = Anchor(anchor["node"], ClockKind(anchor["kind"]), claim, boot, until_ns)
+    # Recordings that were begun by an older version have one at most.
+    former = values.pop("anchor", None)
+    anchors = values.get("anchors", [former] if former else [])
     covered = values.get("covered")
     return Finished(
         **{
             **values,
             "report": InputReport(**report),
-            "anchor": anchor,
+            "anchors": tuple(_anchor(one) for one in anchors),
             "sketch": tuple(values["sketch"]),
             "covered": covered and convert(covered, Covered),
         }
     )
+
+
+def _anchor(values: dict[str, Any]) -> Anchor:
+    claim = Claim(**{**values["claim"], "trust": Trust(values["claim"]["trust"])})
+    kind, boot = ClockKind(values["kind"]), tuple(values.get("boot", NO_MARKS))
+    return Anchor(values["node"], kind, claim, boot, values.get("until_ns", 0))

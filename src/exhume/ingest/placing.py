@@ -47,7 +47,7 @@ class Placing:
         self._folders = {f.node: f.folder for f in manifest.all() if f.folder is not None}
         """Of each node below `into`; empty for `into` itself."""
         self._hosts = _whole_names(hosts | (self._folders.keys() - {NAMELESS}))
-        self._anchors: list[Anchor] = [f.anchor for f in manifest.all() if f.anchor]
+        self._anchors: list[Anchor] = [one for f in manifest.all() for one in f.anchors]
         self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
         self._covered = [f.covered for f in manifest.all() if f.covered]
         self._waiting: list[_Read] = []
@@ -277,7 +277,7 @@ class Placing:
         return replace(one.report, kept=self._kept[one.task.input.id])
 
     def finished(self, one: PlacedInput) -> Finished:
-        known = (
+        anchors = dict.fromkeys(
             _anchor(one.node, piece, claim)
             for piece, claim in one.pieces
             if piece.claim is not None and claim is not None and piece.clock == ClockKind.KERNEL_LOG
@@ -286,7 +286,7 @@ class Placing:
         source = one.task.input
         return Finished(
             source.id, str(source.path.resolve()), source.size_bytes, source.modified_ns, one.node,
-            self._folders.get(one.node), self.report(one), next(known, None), sketch, one.covered,
+            self._folders.get(one.node), self.report(one), tuple(anchors), sketch, one.covered,
         )  # fmt: skip
 
     def recordings(self, known: Set[str]) -> tuple[RecordingReport, ...]:

@@ -207,10 +207,8 @@ class _Reader:
         yield from with_facts(self.of_clock(), self.facts())
 
     def of_clock(self) -> list[Piece]:
-        claims = list(self._boot_times.claims(self._name))
-        if (tied := self._ties.claim(self._times, self._name)) is not None:
-            claims.append((tied, 0))
-        return clock_pieces(claims)
+        ties = self._ties.claims(self._times, self._name)
+        return clock_pieces([*self._boot_times.claims(self._name), *ties])
 
     def _pieces(self) -> Iterator[Piece]:
         if self.table:
