@@ -166,8 +166,8 @@ def test_memory_is_bounded_however_different_its_stacks_are(
     monkeypatch.setattr(script, "BLOCK_BYTES", 4096)
     text = "".join(
         f"name{i % 100} 7/7 [000] {5 + i / 1000:.6f}: 1000000 cpu-clock:\n"
-        + "".join(f"\t    {i * 8 + depth:x} fun{i * 8 + depth} (/opt/a)\n" for depth in range(4))
         + ("\tffffffff81000010 ksys_read+0x10 ([kernel.kallsyms])\n" if i % 2 else "")
+        + "".join(f"\t    {i * 8 + depth:x} fun{i * 8 + depth} (/opt/a)\n" for depth in range(4))
         + "\n"
         for i in range(1000)
     )
