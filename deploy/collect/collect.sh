@@ -42,8 +42,10 @@ each_second() {
     for what in cpu memory io; do copy "proc_pressure_$what" "/proc/pressure/$what"; done
 }
 
-# Live cgroups are directories; what the kernel counts beyond them are zombies. v1 or v2.
+# v2 says itself how many are dying. Else live cgroups are directories, and what the kernel counts
+# beyond them are zombies.
 count_cgroups() {
+    copy cgroup_stat /sys/fs/cgroup/cgroup.stat && return
     copy proc_cgroups /proc/cgroups
     for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
         [ -e "$root/memory.stat" ] || [ -e "$root/cgroup.controllers" ] || continue

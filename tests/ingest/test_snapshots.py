@@ -64,12 +64,13 @@ CGROUPS = """#subsys_name\thierarchy\tnum_cgroups\tenabled
 cpuset\t0\t1\t1
 memory\t1\t352\t1
 """
+CGROUP_STAT = "nr_descendants 3\nnr_dying_descendants 348\n"
 LOADAVG = "0.16 0.03 0.01 4/79 179\n"
 SOFTNET = "".join(f"{' '.join(['0000000a'] * 12)} {core:08x}\n" for core in (0, 3))
 KINDS = {
     "stat": STAT.format(a=8, b=243), "softirqs": SOFTIRQS, "interrupts": INTERRUPTS,
     "schedstat": SCHEDSTAT, "pressure": PRESSURE, "meminfo": MEMINFO, "vmstat": VMSTAT,
-    "cgroups": CGROUPS, "loadavg": LOADAVG, "softnet_stat": SOFTNET,
+    "cgroups": CGROUPS, "cgroup.stat": CGROUP_STAT, "loadavg": LOADAVG, "softnet_stat": SOFTNET,
 }  # fmt: skip
 
 
@@ -121,6 +122,7 @@ def test_wall_time_and_uptime_noted_together_tie_the_clocks(tmp_path: Path) -> N
         ("meminfo", "memory.percpu_bytes", {"": 26112 * 1024}),
         ("vmstat", "vmstat.pgfault", {"": 17}),
         ("cgroups", "memcg.tracked", {"": 352}),
+        ("cgroup.stat", "memcg.zombies", {"": 348}),
         ("loadavg", "system.running", {"": 4}),
         ("softnet_stat", "softnet.processed", {"0": 10, "3": 10}),
     ],
@@ -145,8 +147,8 @@ def test_all_kinds_may_be_in_one_file_and_below_one_mark(tmp_path: Path) -> None
         fields = {block.field for piece in pieces for block in piece.blocks}
         assert fields >= {
             "cpu.idle", "softirq.timer", "irq.device", "cpu.run_delay_ns", "pressure.cpu.some_us",
-            "memory.free_bytes", "vmstat.oom_kill", "memcg.tracked", "system.running",
-            "softnet.backlog",
+            "memory.free_bytes", "vmstat.oom_kill", "memcg.tracked", "memcg.zombies",
+            "system.running", "softnet.backlog",
         }  # fmt: skip
 
 

@@ -4,12 +4,12 @@ Takes perf.data (of `perf record`, as a file, written by a pipe, or the folder t
 compressed or not), the text of `perf script`, and beside them what gives names: a copy of
 /proc/kallsyms, and perf-PID.map files of JIT compilers. Takes mpstat (-P ALL, text or JSON) and
 pidstat -u; copies of files of /proc (stat, softirqs, interrupts, schedstat, pressure, meminfo,
-vmstat, cgroups, loadavg, softnet_stat), counts of live cgroup directories and tables of `docker ps
--a` and `systemctl`, with their time above each, best as `### EPOCH …`, or one without; CSV with a
-column of times; kernel logs, journals, syslog, and logs of programs. All may be compressed (gzip,
-xz, zstd, bzip2). What a file is shows in what is in it, not in its name. Folders and patterns stand
-for the files in them; what is nothing of the kind there is passed over, and named. A pipe is read
-to its end. docs/import.md says what to collect.
+vmstat, cgroups, loadavg, softnet_stat) and cgroup.stat, counts of live cgroup directories and
+tables of `docker ps -a` and `systemctl`, with their time above each, best as `### EPOCH …`, or one
+without; CSV with a column of times; kernel logs, journals, syslog, and logs of programs. All may be
+compressed (gzip, xz, zstd, bzip2). What a file is shows in what is in it, not in its name. Folders
+and patterns stand for the files in them; what is nothing of the kind there is passed over, and
+named. A pipe is read to its end. docs/import.md says what to collect.
 
 Takes logs, too: of the kernel (dmesg in all its forms, consoles, netconsole), of the journal
 (journalctl -o short to verbose, json, export), of syslog, and of programs and supervisors, whose

@@ -52,7 +52,8 @@ _CORE_TIME = "cpu.idle"
 _BARE = frozenset(
     {
         *("stat", "softirqs", "interrupts", "schedstat", "pressure", "meminfo", "vmstat"),
-        *("cgroups", "softnet_stat", "docker ps", "systemctl list-units", "systemctl show"),
+        *("cgroups", "cgroup.stat", "softnet_stat", "docker ps"),
+        *("systemctl list-units", "systemctl show"),
     }
 )
 """What tells itself without a mark; a number alone may be anything."""
@@ -226,8 +227,8 @@ class _Reader:
             notes.append(f"copies: {kinds}")
         if self._looks.guessed:
             notes.append("which pressure is which was told by their order")
-        for kind, count in self._looks.passed_over.items():
-            notes.append(f"{count} of {kind} passed over: neither mark nor name say of what")
+        for (kind, why), count in self._looks.passed_over.items():
+            notes.append(f"{count} of {kind} passed over: {why}")
         if self._tables:
             notes.append(
                 f"{self._tables} blocks have tables of mpstat, pidstat or the like, which are not "

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from exhume.errors import ParseError
+from exhume.ingest import snapshots_cgroups
 from exhume.ingest.docker_ps import DockerLooks
 from exhume.ingest.snapshots_sections import Section, named_values
 from exhume.ingest.systemctl import LIST_PATH, SHOW_PATH, UnitLooks, parse_list, parse_show
@@ -40,8 +41,13 @@ _COMMAND = re.compile(r"\bwc\b|\|")
 _UNIT = re.compile(r"[\w:\\.@-]+\.service")
 _ORDERED = {3: ("cpu", "io", "memory"), 4: ("cpu", "io", "irq", "memory")}
 """`cat /proc/pressure/*` gives them by name."""
-_FIXED = frozenset({"stat", "softirqs", "interrupts", "meminfo", "vmstat", "cgroups", "schedstat"})
+_FIXED = frozenset(
+    {"stat", "softirqs", "interrupts", "meminfo", "vmstat", "cgroups", "cgroup.stat", "schedstat"}
+)
 """Kinds whose lines stay the same: one that has only the first of them was cut short."""
+
+_UNTOLD = "neither mark nor name say of what"
+_OF_A_PART = "of a cgroup below the root, not of the node"
 
 
 class Moment(Struct, frozen=True):
@@ -56,8 +62,8 @@ class Moment(Struct, frozen=True):
 class Looks(Struct):
     """Reads block after block."""
 
-    passed_over: dict[str, int] = field(default_factory=dict)
-    """How many sections of a kind could not be told."""
+    passed_over: dict[tuple[str, str], int] = field(default_factory=dict)
+    """How many sections of a kind were not taken, by kind and reason."""
     guessed: bool = False
     """Whether the kinds of pressure were told by their order."""
     _docker: DockerLooks = field(default_factory=DockerLooks)
@@ -79,6 +85,8 @@ class Looks(Struct):
         if section.kind == "pressure":
             alike = [one for one in block if one.kind == section.kind]
             return self._pressure(section, moment, alike), ()
+        if section.kind == snapshots_cgroups.KIND:
+            return self._cgroup_stat(section, moment, block), ()
         if section.kind == "count":
             return self._count(section, moment, block), ()
         if section.kind == "value":
@@ -97,6 +105,8 @@ class Looks(Struct):
     def _pressure(
         self, section: Section, moment: Moment, alike: Sequence[Section]
     ) -> tuple[Reading, ...]:
+        if snapshots_cgroups.is_below_root(section.hint or moment.hint):
+            return self._pass_over(section, _OF_A_PART)
         text = section.text.decode("utf-8", "replace")
         found = _RESOURCE.search(section.hint.lower())
         if found is None and len(alike) == 1:
@@ -110,9 +120,22 @@ class Looks(Struct):
             lines = {line.split(" ", 1)[0] for line in text.splitlines()}
             resource = {"some": "cpu", "full": "irq"}.get("".join(lines), "")
         if not resource:
-            self.passed_over["pressure"] = self.passed_over.get("pressure", 0) + 1
-            return ()
+            return self._pass_over(section)
         return pressure.readings({resource: pressure.parse(text, resource)})
+
+    def _cgroup_stat(
+        self, section: Section, moment: Moment, block: Sequence[Section]
+    ) -> tuple[Reading, ...]:
+        alike = [one for one in block if one.kind == section.kind]
+        root = snapshots_cgroups.root_of(alike, moment.hint)
+        if root is None:
+            return self._pass_over(section, _OF_A_PART)
+        return snapshots_cgroups.readings(section.text) if section is root else ()
+
+    def _pass_over(self, section: Section, why: str = _UNTOLD) -> tuple[Reading, ...]:
+        key = (section.kind, why)
+        self.passed_over[key] = self.passed_over.get(key, 0) + 1
+        return ()
 
     def _count(
         self, section: Section, moment: Moment, block: Sequence[Section]
@@ -124,8 +147,7 @@ class Looks(Struct):
             is_beside = any(one.kind == "cgroups" for one in block)
             field_id = "memcg.live" if is_beside else counted(moment.hint)
         if not field_id or len(lines) != 1:
-            self.passed_over["count"] = self.passed_over.get("count", 0) + 1
-            return ()
+            return self._pass_over(section)
         return (Reading.of_node(field_id, number(lines[0], "count", 1)),)
 
 

@@ -25,6 +25,8 @@ STARTS: tuple[tuple[str, bytes], ...] = (
         rb"(?:#subsys_name[ \t]+hierarchy[ \t]+num_cgroups[ \t]+enabled"
         rb"|memory[ \t]+\d+[ \t]+\d+[ \t]+[01])[ \t]*$",
     ),
+    # all of it, or what `grep dying` leaves
+    ("cgroup.stat", rb"nr_(?:dying_)?descendants \d+$"),
     ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
     ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
     # of docker and podman, also with --format; of crictl
@@ -55,16 +57,19 @@ _ANY = rb"|".join(b"(?P<k%d>%s)" % (i, start) for i, (_, start) in enumerate(STA
 _FIRST = re.compile(rb"(?:%s)" % _ANY, re.MULTILINE)
 # At the start of a line, with something fixed in front, which the search can look for.
 _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTILINE)
-# `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`,
+# `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`, a path alone,
 # `$ docker ps -a`, `root@gpu-7:~# docker ps -a`, `[root@gpu-7 ~]# docker ps -a`
 _DECORATED = (
-    rb"(?:==> .* <==|[-=*#$]{1,4} .*|[-=*#]{3,}.*|/[\w./-]+:"
+    rb"(?:==> .* <==|[-=*#$]{1,4} .*|[-=*#]{3,}.*|/[\w./@:\\-]+"
     rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$] .*)[ \t]*"
 )
 _DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
 _HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
 # `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
-_GREPPED = re.compile(rb"^(?P<path>(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE)
+# and `/sys/fs/cgroup/system.slice/cgroup.stat:nr_descendants 2`: cgroups have names of any sort.
+_GREPPED = re.compile(
+    rb"^(?P<path>\S*cgroup\.stat(?=:nr_)|(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE
+)
 _NAMED = re.compile(r"([A-Za-z][^:=]*?)[:=]\s*(\d+) ?([kKMG]i?B)?(?=[\s,;]|$)")
 _BLANK = re.compile(rb"\n[ \t]*\n")
 _WITH_BLANKS = frozenset({"systemctl show", "systemctl list-units"})
@@ -73,8 +78,11 @@ _BY_LINE = frozenset(
 )
 """Each of their lines looks like the first."""
 _ONE_LINE = frozenset({"loadavg", "uptime", "value"})
-_SHORT = frozenset({"cgroups", "loadavg", "pressure", "uptime", "value", "count"})
+_SHORT = frozenset({"cgroups", "cgroup.stat", "loadavg", "pressure", "uptime", "value", "count"})
 """A number below one of them is not of it; below all others it is a line like theirs."""
+
+
+_COUNTS_BELOW = re.compile(rb"(?:nr_\w+ \d+(?:\n|$))+")
 
 
 class Section(Struct, frozen=True):
@@ -152,12 +160,16 @@ def _goes_on(current: Section, kind: str, block: bytes, at: int) -> bool:
         return not block.startswith(b"#", at)
     if kind == "pressure":
         return not block.startswith(b"some", at)
+    if kind == "cgroup.stat":
+        return not block.startswith(b"nr_descendants", at)
     return kind in _BY_LINE
 
 
 def _cut(section: Section, text: bytes) -> Section:
     if found := _DECORATION.search(text, 1):
         text = text[: found.start()]
+    if section.kind == "cgroup.stat" and (found := _COUNTS_BELOW.match(text)):
+        text = found[0]
     if section.kind in _ONE_LINE:
         text = text.partition(b"\n")[0]
     if section.kind not in _WITH_BLANKS and (found := _BLANK.search(text)):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from exhume.host import Host, read_text
 from exhume.model.reading import Reading
 from exhume.sources import cgroup_stat, cgroups
+from exhume.sources.cgroup_stat import CgroupStat
 from exhume.sources.cgroup_tree import Hierarchy, Walk, find
 
 WALK_EVERY_NS = 60_000_000_000
@@ -76,10 +77,7 @@ class MemcgCounter(Struct):
 
     def _by_stat(self, tree: Hierarchy) -> MemcgCount | None:
         stat = cgroup_stat.read(tree.root)
-        if stat is None:
-            return None
-        live = stat.descendants + 1 if stat.memory is None else stat.memory
-        return MemcgCount(2, live + stat.zombies, live, stat.zombies)
+        return None if stat is None else by_stat(stat)
 
     def _walk_on(self, tree: Hierarchy, count: MemcgCount, now: int) -> MemcgCount:
         if self._walk is None or self._walk.root != tree.root:
@@ -118,6 +116,12 @@ class MemcgCounter(Struct):
         spent = self.host.clock.monotonic_ns() - start
         self._next_empty_ns = now + int(spent / EMPTY_DUTY_RATIO)
         return None if self._to_look_at else self._empty_so_far
+
+
+def by_stat(stat: CgroupStat) -> MemcgCount:
+    """By the root's cgroup.stat."""
+    live = stat.descendants + 1 if stat.memory is None else stat.memory
+    return MemcgCount(2, live + stat.zombies, live, stat.zombies)
 
 
 def readings(count: MemcgCount) -> tuple[Reading, ...]:
