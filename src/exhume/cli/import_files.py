@@ -27,6 +27,9 @@ loop itself are not kept, as in any recording.
 Of a log with lines of many machines those of the node that the other files are of are taken, or of
 the one that --name says, else of the first; how many were left out is told.
 
+Files of several nodes become a recording each. One that does not say which node it is of belongs to
+the one whose name is in its own or its folder's.
+
 An import that was interrupted goes on where it stopped when it is called again. Afterwards ask it
 with --data DIR: without a window of your own, commands answer for all of it, and 03:14 is the last
 time the clock showed that before its end.

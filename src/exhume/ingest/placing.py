@@ -14,6 +14,7 @@ from exhume.ingest.clocks import name_host
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
 from exhume.ingest.name_zones import zoned
+from exhume.ingest.node_names import host_named
 from exhume.ingest.overlaps import Span, left_out, note, without
 from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
 from exhume.ingest.placed import PlacedInput, covered_by, with_zone_notes
@@ -33,6 +34,11 @@ _RANK = {one.name: rank for rank, one in enumerate(FORMATS)}
 _LEFT_OUT = (
     "left out: nothing tells when it was, and other files tell the same with their times; a name "
     "like proc_stat-20261115-201517.txt or stat_end.txt would tell"
+)
+_OF_NOBODY = (
+    "neither it nor its name says which of {} it is of, so it is in a recording of its own, {}; "
+    "the node's name in the file's or the folder's would tell, or an import of each node's files "
+    "with --name"
 )
 _MARGIN = 0.05
 """So much more of its frames must be named for text to be taken instead of perf.data."""
@@ -81,8 +87,10 @@ class Placing:
             node = self._node_of(task, pieces)
             for one in pieces:
                 if one.clock == ClockKind.KERNEL_LOG and one.claim is not None:
-                    # Copies of /proc files don't say whose they are: their clock counts for all.
-                    whose = one.hints.node if one.span_ns is None else node
+                    # Copies of /proc files don't say whose they are: their clock counts for all,
+                    # unless their names tell.
+                    named = one.hints.node or host_named(task.input.path, self._hosts)
+                    whose = named if one.span_ns is None else node
                     said.append(_anchor(whose, one, one.claim))
         return said
 
@@ -121,6 +129,8 @@ class Placing:
         settled = self._fitted(node, settled)
         same = self._same_samples(node, task, pieces)
         report = self._report(task, settled, same)
+        if whose := self._whose(task, pieces, node):
+            report = replace(report, notes=(whose, *report.notes))
         covered = None if same else covered_by(node, task, settled)
         return PlacedInput(task, node, tuple(settled), not same, report, covered=covered)
 
@@ -170,9 +180,21 @@ class Placing:
         return settled
 
     def _node_of(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
-        said = next((piece.hints.node for piece in pieces if piece.hints.node), "")
-        said = self._node or said or name_host(task.input.path.name) or self._only or NAMELESS
+        said = self._node_said(task, pieces) or host_named(task.input.path, self._hosts)
+        said = said or self._only or NAMELESS
         return next((host for host in self._hosts if host.startswith(f"{said}.")), said)
+
+    def _node_said(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
+        said = next((piece.hints.node for piece in pieces if piece.hints.node), "")
+        return self._node or said or name_host(task.input.path.name)
+
+    def _whose(self, task: ReadTask, pieces: Sequence[PieceSummary], node: str) -> str:
+        """Why it is in the recording of that node, where it could be in others as well."""
+        if len(self._hosts) < 2 or self._node_said(task, pieces):
+            return ""
+        if node == NAMELESS:
+            return _OF_NOBODY.format(", ".join(sorted(self._hosts)), NAMELESS)
+        return f"of {node}, by its name or its folder's"
 
     def _same_samples(self, node: str, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
         """The input that has these samples already; empty where none has."""
