@@ -26,6 +26,7 @@ from exhume.model.case import Case, Symptom
 from exhume.model.observation import CloseUp, Observation
 from exhume.model.occupancy import Hold
 from exhume.model.window import Window
+from exhume.store.ended import is_imported
 from exhume.store.queries.holds import core_holds
 from exhume.store.queries.presence import presence
 from exhume.store.recording import Recording
@@ -66,7 +67,7 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     groups = asked(grouped(symptoms(seen)), question)
     if not groups:
         seen = look_around(recording, seen, _end_of(window))
-        return case_of(seen, None, (), (), risks_of(seen, findings(seen)), gaps_of(seen))
+        return case_of(seen, None, (), (), risks_of(seen, findings(seen)), gaps_of(recording, seen))
     inquiry = _Inquiry(recording, seen, groups, question)
     # Of several that are equally bad the one that can be explained; else the worst.
     equals = [group for group in groups if is_as_bad(group, groups[0])]
@@ -101,12 +102,12 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
     suspicions = _suspicions(scene)
     worst = tuple(group[0] for group in inquiry.groups)
     risks = risks_of(seen, findings(seen), [one.window for one in like]) if with_risks else ()
-    case = case_of(seen, scene, suspicions, worst, risks, gaps_of(seen))
+    case = case_of(seen, scene, suspicions, worst, risks, gaps_of(inquiry.recording, seen))
     if case.verdict.root_cause is None:
         for before in harm_before(like, inquiry.groups, inquiry.seen.window):
             theirs = _suspicions(_scene_of(inquiry, before.group))
             suspicions += following(theirs, before, scene.symptom)
-        case = case_of(seen, scene, suspicions, worst, risks, gaps_of(seen))
+        case = case_of(seen, scene, suspicions, worst, risks, gaps_of(inquiry.recording, seen))
     fix_ns = inquiry.question.fix_ns
     return case if fix_ns is None else replace(case, since_fix=since_fix(seen, like, fix_ns))
 
@@ -185,19 +186,23 @@ def _close_up(recording: Recording, seen: Observation, core: int, window: Window
     return replace(found, during=replace(found.during, occupants=(told,)))
 
 
-def gaps_of(seen: Observation) -> tuple[str, ...]:
+def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:
+    of_files = is_imported(recording)
     found = list(seen.notes)
     if seen.sampled_seconds < _MOSTLY * seen.recorded_seconds:
         found.append(
-            "most of this window has no stack samples: who was on a core can't be told; record "
-            "with CAP_PERFMON, or import perf captures"
+            "most of this window has no stack samples: who was on a core can't be told; "
+            + ("" if of_files else "record with CAP_PERFMON, or ")
+            + "import perf captures"
         )
     if seen.load is None:
         found.append("no times of cores: import mpstat or copies of /proc/stat with it")
     if seen.unnamed_kernel_ratio > _MOSTLY:
         found.append(
             "kernel functions have no names: who was held in one kernel call, and by what, can't "
-            "be told; record with CAP_SYSLOG, or import a copy of that boot's /proc/kallsyms too"
+            "be told; "
+            + ("" if of_files else "record with CAP_SYSLOG, or ")
+            + "import a copy of that boot's /proc/kallsyms too"
         )
     if seen.zombies is None or (seen.zombies.tracked is None and seen.zombies.zombies is None):
         found.append("memory cgroups were not counted: zombies can't be ruled out")

@@ -12,14 +12,19 @@ from exhume.store.recording import Recording
 
 def ended(recording: Recording) -> Ended | None:
     """What an imported recording covers; None where a recorder wrote it, or nobody."""
-    views = recording.views()
-    if not views or any(view.origin.imported is None for view in views):
+    if not is_imported(recording):
         return None
-    windows = [view.window for view in views if view.sample_count or view.fields()]
+    windows = [view.window for view in recording.views() if view.sample_count or view.fields()]
     whole = recording.window()
     start_ns = min((window.start_ns for window in windows), default=whole.start_ns)
     end_ns = max((window.end_ns for window in windows), default=whole.end_ns)
     return Ended(whole, Window(start_ns, end_ns))
+
+
+def is_imported(recording: Recording) -> bool:
+    """Were all of its segments made of files?"""
+    views = recording.views()
+    return bool(views) and all(view.origin.imported is not None for view in views)
 
 
 def ended_in(root: Path) -> Ended | None:

@@ -8,12 +8,21 @@ from exhume.derive.rates import LOOK_BACK_NS, gained
 from exhume.model.answers import SeriesAnswer
 from exhume.model.lifecycles import Boot, Lifecycle, ProcessEvents, UnitsAnswer
 from exhume.model.window import Window
+from exhume.store.ended import is_imported
 from exhume.store.queries.events import events
 from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
 from exhume.store.queries.series import series
 from exhume.store.recording import Recording
 
 KINDS = ("unit", "container", "process")
+_NOT_RECORDED = (
+    "no systemd units were recorded: systemd does not run here, or hides",
+    "no containers were recorded: neither Docker nor CRI listens here",
+)
+_NOT_IN_FILES = (
+    "no systemd units are in the files: import `systemctl list-units --all` or the journal too",
+    "no containers are in the files: import `docker ps -a` or `crictl ps -a` too",
+)
 _TOLD = ("births", "removals", "releases")
 _EVENTS = ("unit-start", "unit-failed", "container-start", "container-exit", "job-log")
 
@@ -96,11 +105,12 @@ def _notes(
     has_containers: bool,
 ) -> tuple[str, ...]:
     fields = {field for view in recording.views(window) for field in view.fields()}
+    no_units, no_containers = _NOT_IN_FILES if is_imported(recording) else _NOT_RECORDED
     notes = []
     if "unit.active" not in fields and not has_units:
-        notes.append("no systemd units were recorded: systemd does not run here, or hides")
+        notes.append(no_units)
     if "container.total" not in fields and not has_containers:
-        notes.append("no containers were recorded: neither Docker nor CRI listens here")
+        notes.append(no_containers)
     if len(ran) > 1:
         notes.append(f"{len(ran)} boots in this window: what started at boot counts as starts")
     return (*notes, *recording.problems(window))

@@ -9,11 +9,13 @@ from exhume.model.lifecycles import Boot
 from exhume.model.memcgs import ZombiesAnswer
 from exhume.model.status import SourceState
 from exhume.model.window import Window
+from exhume.store.ended import is_imported
 from exhume.store.queries.lives import boots, recorded_seconds
 from exhume.store.queries.series import series
 from exhume.store.recording import Recording
 
 _NAMES_KEPT = 50
+_COUNT = "`find /sys/fs/cgroup/memory -type d | wc -l`"
 
 
 def zombies(
@@ -70,8 +72,27 @@ def zombies(
         slab_growth=derive.growth(slab, boot),
         bytes_per_zombie=derive.bytes_per_zombie(dead, (percpu, slab), boot),
         outlook=derive.outlook(kernel, now, growth.per_hour if growth else None),
-        missing=missing(tracked, dead, births, states),
+        missing=(
+            missing_files(tracked, dead)
+            if is_imported(recording)
+            else missing(tracked, dead, births, states)
+        ),
         notes=_notes(recording, window, ran),
+    )
+
+
+def missing_files(tracked: SeriesAnswer | None, zombies: SeriesAnswer | None) -> tuple[str, ...]:
+    """What is not known of an imported recording: which other files would have told."""
+    if zombies is not None:
+        return ()
+    if tracked is not None:
+        return (
+            "how many of them are zombies: no count of live ones was among the files; import "
+            f"{_COUNT} with them",
+        )
+    return (
+        "memory cgroups were not counted: no count was among the files; import copies of "
+        f"/sys/fs/cgroup/cgroup.stat (v2), or of /proc/cgroups and {_COUNT} (v1), with them",
     )
 
 
