@@ -41,6 +41,33 @@ def test_one_drop_of_the_caches_does_not_turn_growth_round() -> None:
     assert found.per_hour > 100
 
 
+def since_drop(values: list[int], boot: Window | None = None) -> Window | None:
+    return zombies.since_drop(series(values), boot)
+
+
+def test_what_grew_before_most_were_let_go_is_no_forecast() -> None:
+    grown = [300 * minute for minute in range(60)]
+    assert since_drop([*grown, 31]) == Window(60 * MINUTE, 60 * MINUTE + 1)
+    assert zombies.growth(series([*grown, 31]), since_drop([*grown, 31])) is None
+    again = [*grown, *(31 + 2 * minute for minute in range(30))]
+    found = zombies.growth(series(again), since_drop(again))
+    assert found is not None
+    assert found.per_hour == pytest.approx(120)
+    assert found.readings == 30
+    slowly = [*grown, 12_000, 8_000, 3_000, 31, 31, 31]
+    assert since_drop(slowly) == Window(63 * MINUTE, 65 * MINUTE + 1)
+
+
+def test_a_small_drop_is_none_and_a_boot_has_its_own() -> None:
+    boot = Window(0, 90 * MINUTE)
+    for values in ([40, 30, 10, 0], [1000, 700, 900], [5] * 9, []):
+        assert since_drop(values, boot) == boot
+        assert since_drop(values) is None
+    reboot = Window(2 * MINUTE, 4 * MINUTE)
+    assert since_drop([9_000, 9_000, 0, 10], reboot) == reboot
+    assert since_drop([0, 0, 9_000, 0], reboot) == Window(3 * MINUTE, 4 * MINUTE)
+
+
 def test_a_reboot_is_no_shrinking() -> None:
     values = [60_000 + minute for minute in range(30)] + list(range(30))
     boot = Window(30 * MINUTE, 60 * MINUTE)

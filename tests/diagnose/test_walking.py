@@ -30,6 +30,17 @@ def test_what_walks_took_here_counts_before_what_is_assumed() -> None:
     assert second.in_ns == pytest.approx((6250 - 5900) / 36_000 * 3600e9, rel=1e-6)
 
 
+def test_a_walk_may_go_on_in_functions_that_others_call_too() -> None:
+    inside = ("ksys_write", "mem_cgroup_force_empty_write", "shrink_node")
+    walks = [
+        hold(at, 0.3e-3 * COUNTS[at], call=inside[0], deepest=inside[-1], functions=inside)
+        for at in (300.0, 400.0)
+    ]
+    found = measured(counted(), walks).outlook
+    assert found is not None
+    assert found.seconds_per_zombie == pytest.approx(0.3e-3)
+
+
 @pytest.mark.parametrize(
     "holds",
     [

@@ -30,6 +30,7 @@ _LEAST_READINGS = 3
 _LEAST_SPAN_NS = 60 * 1_000_000_000
 _LEAST_MOVED = 50
 """With less movement the memory of zombies drowns in that of everything else."""
+_MOSTLY_GONE = 0.5
 _KERNEL = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -55,8 +56,28 @@ def growth(series: SeriesAnswer | None, boot: Window | None) -> Slope | None:
     return slope(wall, values.astype(np.float64))
 
 
+def since_drop(zombies: SeriesAnswer | None, boot: Window | None) -> Window | None:
+    """The boot from when most of the zombies were last let go.
+
+    Somebody freed them, or who leaves them was stopped: how they grew before that says nothing of
+    what is to come, nor does the drop itself.
+    """
+    wall, counts = known(zombies)
+    if boot is not None:
+        here = (wall >= boot.start_ns) & (wall < boot.end_ns)
+        wall, counts = wall[here], counts[here]
+    since, most = None, 0
+    for at, count in zip(wall.tolist(), counts.tolist(), strict=True):
+        if count <= _MOSTLY_GONE * most and most - count >= _LEAST_MOVED:
+            since, most = at, count
+        most = max(most, count)
+    if since is None:
+        return boot
+    return Window(since, boot.end_ns if boot is not None else int(wall[-1]) + 1)
+
+
 def slope(wall_ns: I64, values: F64) -> Slope | None:
-    """Theil and Sen: outliers, and a sudden drop of all caches, move it little."""
+    """Theil and Sen: outliers move it little."""
     count = len(values)
     if count < _LEAST_READINGS or int(wall_ns[-1] - wall_ns[0]) < _LEAST_SPAN_NS:
         return None

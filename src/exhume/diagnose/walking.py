@@ -21,7 +21,7 @@ def measured(answer: ZombiesAnswer, holds: Sequence[Hold]) -> ZombiesAnswer:
     walks = [
         (hold.window, hold.core_seconds)
         for hold in holds
-        if hold.is_one_call and (path.has(hold.deepest) or path.has(hold.call))
+        if hold.is_one_call and any(map(path.has, {hold.call, hold.deepest, *hold.functions}))
     ]
     each = seconds_per_zombie(walks, answer.wall_ns, answer.counts)
     if answer.outlook is None or len(walks) < _LEAST_WALKS or not np.isfinite(each):

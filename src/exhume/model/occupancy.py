@@ -74,6 +74,8 @@ class Hold(Struct, frozen=True):
     core_ns: int | None = None
     """The core time its samples stand for: less than the window where others had their turns. None
     where it was not sampled."""
+    functions: tuple[str, ...] = ()
+    """Of the kernel, all that nearly all of them have."""
 
     @property
     def core_seconds(self) -> float:

@@ -79,9 +79,13 @@ def test_without_growth_it_never_hurts() -> None:
     calm = replace(answer, growth=None, outlook=replace(answer.outlook, walks=walks))
     text = shown(calm)
     assert "growth not known: too few valid counts" in text
-    assert text.count("never at this rate") == 2
-    still = Slope(0.0, 0.0, 0.0, 10, 540 * NS)
-    assert "no growth over 9 m (10 counts)" in shown(replace(calm, growth=still))
+    assert text.count("zombies on: not known") == 2
+    still = shown(replace(calm, growth=Slope(0.0, 0.0, 0.0, 10, 540 * NS)))
+    assert "no growth over 9 m (10 counts)" in still
+    assert still.count("never at this rate") == 2
+    counts = calm.counts.copy()
+    counts[-1] = 0
+    assert "since most were let go" in " ".join(shown(replace(calm, counts=counts)).split())
 
 
 def test_how_fast_they_grow_is_never_cut() -> None:

@@ -52,6 +52,7 @@ def test_a_thread_in_one_call_for_three_seconds_is_found_with_its_exact_window()
     assert hold.is_one_call
     assert hold.is_alone
     assert (hold.call, hold.deepest) == ("k_sys_read", "k_walk")
+    assert hold.functions == ("k_sys_read", "k_walk")
 
 
 def test_one_with_a_user_sample_in_between_is_not_one_call() -> None:

@@ -19,7 +19,7 @@ from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
 from exhume.derive.rates import Intervals, columns
 from exhume.derive.zombies import pinned_bytes
-from exhume.model.memcgs import Outlook, Slope, ZombieParent, ZombiesAnswer
+from exhume.model.memcgs import Outlook, ZombieParent, ZombiesAnswer
 
 _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
@@ -77,7 +77,7 @@ def _counts(answer: ZombiesAnswer, view: Viewpoint, look: Look) -> list[Renderab
     lines = line("tracked", answer.tracked, "kept by the kernel")
     lines += line("live", answer.live, "with a directory")
     grows = answer.growth is not None and answer.growth.low_per_hour > 0
-    words = _growth_words(answer.growth)
+    words = _growth_words(answer)
     lines += line("zombies", answer.zombies, words, _BAD if grows else _BOLD)
     if len(answer.counts) > 1:
         wall, counts = answer.wall_ns, answer.counts.astype(float)
@@ -97,9 +97,13 @@ def _counts(answer: ZombiesAnswer, view: Viewpoint, look: Look) -> list[Renderab
     return [*lines]
 
 
-def _growth_words(growth: Slope | None) -> str:
+def _growth_words(answer: ZombiesAnswer) -> str:
+    growth = answer.growth
     if growth is None:
-        return "growth not known: too few valid counts"
+        fell = len(answer.counts) > 0 and 2 * answer.counts[-1] < answer.counts.max()
+        return "growth not known: too few valid counts" + (
+            " since most were let go" if fell else ""
+        )
     over = duration(growth.over_ns)
     counts = count(growth.readings, "count")
     if growth.low_per_hour == growth.high_per_hour == 0:
@@ -115,7 +119,7 @@ def _outlook(answer: ZombiesAnswer, outlook: Outlook, view: Viewpoint) -> list[R
     rate = f" at {_signed(answer.growth.per_hour)} an hour" if grows and answer.growth else ""
     lines: list[RenderableType] = [Text(f"when it will hurt{rate}", _DIM)]
     for walk in outlook.walks:
-        when, style = "never at this rate", Style()
+        when, style = "not known" if answer.growth is None else "never at this rate", Style()
         if walk.in_ns == 0:
             when, style = "already", _BAD
         elif walk.in_ns is not None:

@@ -234,6 +234,7 @@ def _hold(view: SegmentView, run: _Run) -> Hold:
         deepest=max(common, key=lambda name: (depth[name], name), default=""),
         is_alone=core_ns >= _ALONE * (window.end_ns - window.start_ns),
         core_ns=core_ns,
+        functions=tuple(common),
     )
 
 

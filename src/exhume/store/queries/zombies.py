@@ -44,7 +44,8 @@ def zombies(
     names = derive.names(
         births, told("memcg.removals"), told("memcg.releases"), windows, window.start_ns
     )
-    growth = derive.growth(dead, boot)
+    lately = derive.since_drop(dead, boot)
+    growth = derive.growth(dead, lately)
     now = derive.last(dead)
     kernel = next((one.kernel for one in reversed(ran) if one.kernel), "")
     return ZombiesAnswer(
@@ -68,8 +69,8 @@ def zombies(
         names=names[:_NAMES_KEPT],
         percpu_bytes=derive.last(percpu),
         slab_bytes=derive.last(slab),
-        percpu_growth=derive.growth(percpu, boot),
-        slab_growth=derive.growth(slab, boot),
+        percpu_growth=derive.growth(percpu, lately),
+        slab_growth=derive.growth(slab, lately),
         bytes_per_zombie=derive.bytes_per_zombie(dead, (percpu, slab), boot),
         outlook=derive.outlook(kernel, now, growth.per_hour if growth else None),
         missing=(
