@@ -41,6 +41,18 @@ def test_one_drop_of_the_caches_does_not_turn_growth_round() -> None:
     assert found.per_hour > 100
 
 
+def test_tracked_live_and_zombies_are_of_one_moment() -> None:
+    dead = series([5, 90, MISSING])
+    live = series([5, 4, 6])
+    tracked = series([10, 94, 300])
+    assert zombies.at_once(dead, tracked, live) == (90, 94, 4)
+    assert zombies.at_once(dead, series([9, 95], start_ns=NS), None) == (90, 95, 5)
+    assert zombies.at_once(dead, None, live) == (90, 94, 4)
+    assert zombies.at_once(dead, series([10, 94], start_ns=5 * NS), None) == (90, None, None)
+    assert zombies.at_once(None, tracked, live) == (None, 300, 6)
+    assert zombies.at_once(None, None, None) == (None, None, None)
+
+
 def since_drop(values: list[int], boot: Window | None = None) -> Window | None:
     return zombies.since_drop(series(values), boot)
 

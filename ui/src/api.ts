@@ -845,7 +845,7 @@ export interface ZombiesAnswer {
   recorded_seconds: number | null
   tracked: number | null
   live: number | null
-  /** The last valid reading of each; None where there is none. */
+  /** The last valid count of zombies, and the others of that moment; None where there is none. */
   zombies: number | null
   /** Epoch seconds. When zombies were last counted. */
   read_time: number | null

@@ -23,6 +23,8 @@ SECONDS_PER_ZOMBIE = 0.07e-3
 """One walk on bare metal: 0.7 s for 10,000 (kernel commit dd8657b6c1cb, on memory.numa_stat)."""
 WALKS_SECONDS = (1.0, 5.0)
 """5 s is what a network card's watchdog waits for."""
+TOGETHER_NS = 1_500_000_000
+"""Counts further apart are of two different moments: a stale one invents zombies."""
 LEAST_WALKED = 200
 """With fewer zombies a walk takes its time for something else."""
 _MOST_POINTS = 400
@@ -45,6 +47,33 @@ def known(series: SeriesAnswer | None) -> tuple[I64, I64]:
 def last(series: SeriesAnswer | None) -> int | None:
     _, values = known(series)
     return int(values[-1]) if len(values) else None
+
+
+def at_once(
+    zombies: SeriesAnswer | None, tracked: SeriesAnswer | None, live: SeriesAnswer | None
+) -> tuple[int | None, int | None, int | None]:
+    """The last count of zombies, and how many were tracked and live at that moment.
+
+    What was not read then is what the other two leave. Without zombies the last of each.
+    """
+    wall, counts = known(zombies)
+    if not len(counts):
+        return None, last(tracked), last(live)
+    dead, at = int(counts[-1]), int(wall[-1])
+    kept, seen = _near(tracked, at), _near(live, at)
+    if kept is None and seen is not None:
+        kept = dead + seen
+    if seen is None and kept is not None:
+        seen = max(0, kept - dead)
+    return dead, kept, seen
+
+
+def _near(series: SeriesAnswer | None, at_ns: int) -> int | None:
+    wall, values = known(series)
+    if not len(wall):
+        return None
+    nearest = int(np.abs(wall - at_ns).argmin())
+    return int(values[nearest]) if abs(int(wall[nearest]) - at_ns) <= TOGETHER_NS else None
 
 
 def growth(series: SeriesAnswer | None, boot: Window | None) -> Slope | None:

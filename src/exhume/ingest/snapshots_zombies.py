@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from exhume.derive.zombies import TOGETHER_NS
 from exhume.model.series import MISSING, Block
 
 _TRACKED, _LIVE, _ZOMBIES = "memcg.tracked", "memcg.live", "memcg.zombies"
-TOGETHER_NS = 1_500_000_000
-"""Counts further apart are of two different moments: a stale one invents zombies."""
 
 
 def with_zombies(blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -80,7 +80,7 @@ class ZombiesAnswer(Struct, frozen=True):
     tracked: int | None
     live: int | None
     zombies: int | None
-    """The last valid reading of each; None where there is none."""
+    """The last valid count of zombies, and the others of that moment; None where there is none."""
     read_wall_ns: int | None
     """When zombies were last counted."""
     empty: int | None

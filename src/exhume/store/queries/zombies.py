@@ -46,13 +46,13 @@ def zombies(
     )
     lately = derive.since_drop(dead, boot)
     growth = derive.growth(dead, lately)
-    now = derive.last(dead)
+    now, kept, live = derive.at_once(dead, tracked, node("memcg.live"))
     kernel = next((one.kernel for one in reversed(ran) if one.kernel), "")
     return ZombiesAnswer(
         window=window,
         recorded_seconds=recorded_seconds(recording, window),
-        tracked=derive.last(tracked),
-        live=derive.last(node("memcg.live")),
+        tracked=kept,
+        live=live,
         zombies=now,
         read_wall_ns=int(wall[-1]) if len(wall) else None,
         empty=derive.last(node("memcg.empty")),
