@@ -49,6 +49,7 @@ def test_columns_go_by_what_people_call_them(tmp_path: Path) -> None:
         ("memory_cgroups", "memcg.tracked", 1), ("memcg", "memcg.tracked", 1),
         ("num_memcgs", "memcg.tracked", 1), ("tracked", "memcg.tracked", 1),
         ("live dirs", "memcg.live", 1), ("live", "memcg.live", 1), ("cgroup_dirs", "memcg.live", 1),
+        ("dirs", "memcg.live", 1), ("Directories", "memcg.live", 1), ("num_dirs", "memcg.live", 1),
         ("zombies", "memcg.zombies", 1), ("dying_cgroups", "memcg.zombies", 1),
         ("nr_dying_descendants", "memcg.zombies", 1), ("Percpu (kB)", "memory.percpu_bytes", 1024),
         ("MemAvailable_MB", "memory.available_bytes", 1 << 20), ("SUnreclaim",

@@ -33,6 +33,7 @@ _CALLED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"(?:live|visible|real)(?:_(?:{_CGROUP}|memory|cgroups?))?(?:_(?:dirs?|directories|count))?",
          "memcg.live"),
         (rf"(?:{_CGROUP}|memory|cgroups?)_(?:live|dirs?|directories)", "memcg.live"),
+        (r"(?:num_|nr_|n_)?(?:dirs|directories)(?:_count)?", "memcg.live"),
         (rf"(?:nr_)?(?:dying|zombies?|dead)(?:_(?:{_CGROUP}|cgroups?|descendants|count))?",
          "memcg.zombies"),
         (rf"(?:{_CGROUP}|cgroups?)_(?:dying|zombies?|dead)", "memcg.zombies"),

@@ -34,7 +34,11 @@ _RESOURCE = re.compile(r"(?<![a-z])(cpu|memory|mem|io|irq)(?![a-z])")
 _COUNTED = (
     (re.compile(r"zombie|dying"), "memcg.zombies"),
     (re.compile(r"(?<![a-z])proc[/_.-]cgroups|num_cgroups|tracked"), "memcg.tracked"),
-    (re.compile(r"live|dir|cgroup|memcg|find "), "memcg.live"),
+    # `find . -type d | wc -l`; of a path only where that is known to be of cgroups
+    (
+        re.compile(r"live|dir|cgroup|memcg|find[ _.-]+(?![/~])[^|]*type[ _.-]?d(?![a-z])"),
+        "memcg.live",
+    ),
 )
 _COMMAND = re.compile(r"\bwc\b|\|")
 """Of a heading that says what was counted: `docker ps -a | wc -l`."""

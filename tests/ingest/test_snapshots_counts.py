@@ -1,0 +1,53 @@
+"""A number alone: the command that counted it, or the file's name, says of what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exhume.ingest.recognise import recognise
+from exhume.ingest.streams import Source
+from tests.ingest import made
+from tests.ingest.test_snapshots import mark, read, values
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find /sys/fs/cgroup/memory -type d | wc -l",
+        "+ find /sys/fs/cgroup/memory -type d",
+        "sudo find . -type d | wc -l",
+    ],
+)
+def test_the_command_alone_above_a_count_tells_what_was_counted(
+    tmp_path: Path, command: str
+) -> None:
+    dates = [f"Sun Nov 15 20:15:{second} UTC 2026\n" for second in (17, 27)]
+    text = "".join(f"{date}{command}\n{240}\n" for date in dates)
+    path = Path(made.write(tmp_path / "count.log", text))
+    found = recognise(Source.of(path))
+    assert found is not None
+    assert found.name == "/proc copies"
+    assert values(read(tmp_path, text), "memcg.live") == {"": [240, 240]}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"),
+    [("find-type-d-memory.txt", True), ("find_type_d.log", True), ("find.log", False)],
+)
+def test_a_command_in_the_name_tells_what_was_counted(
+    tmp_path: Path, name: str, is_told: bool
+) -> None:
+    pieces = read(tmp_path, mark(0) + "3\n" + mark(10) + "4\n", name)
+    assert values(pieces, "memcg.live") == ({"": [3, 4]} if is_told else {})
+
+
+def test_directories_elsewhere_are_no_cgroups(tmp_path: Path) -> None:
+    text = mark(0) + "find /var/log -type d | wc -l\n240\n"
+    assert values(read(tmp_path, text, "x.log"), "memcg.live") == {}
+
+
+def test_a_container_may_be_called_like_a_command(tmp_path: Path) -> None:
+    table = "NAMES    STATUS\nray-1    Up 3 hours\nhead     Up 3 hours\nweb      Up 2 hours\n"
+    assert values(read(tmp_path, mark(0) + table), "container.total") == {"": [3]}
