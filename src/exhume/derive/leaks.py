@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
@@ -19,13 +19,13 @@ def with_leaks(
     lifecycles: Sequence[Lifecycle],
     names: Sequence[MemcgName],
     times: Sequence[ProcessTime],
-    zombies_gained: int | None,
+    most_left: Callable[[Lifecycle], float | None],
     bytes_per_zombie: float | None,
 ) -> list[Lifecycle]:
     """`names`: births and releases by folded name, empty where they are not recorded.
 
-    Without names all that is known is how many zombies the node gained: then each loop might have
-    left all of them, and the figure is an upper bound.
+    Without names all that is known is how many zombies the node gained: then a loop might have left
+    all of them, and the figure is an upper bound (`most_left`: a start, where it can be at all).
     """
     seen_in: dict[str, set[str]] = {}
     for time in times:
@@ -41,8 +41,8 @@ def with_leaks(
             left += name.left * one.starts / sharing
             exact &= len(owners[name.name]) == 1
         per_start: float | None = left / one.starts if own and one.starts else None
-        if per_start is None and not names and zombies_gained is not None and _is_loop(one):
-            per_start, exact = max(0, zombies_gained) / max(1, one.starts), False
+        if per_start is None and not names and _is_loop(one):
+            per_start, exact = most_left(one), False
         memory = None if not per_start or bytes_per_zombie is None else per_start * bytes_per_zombie
         found.append(
             replace(

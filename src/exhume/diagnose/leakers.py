@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive import starts as derived
+from exhume.derive.starts import ASKED_EVERY_NS, MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.derive.zombies import known
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
@@ -20,8 +22,6 @@ _LEAST_PER_START, _MOST_PER_START = 0.2, 10.0
 _LEAST_STEADY, _STEADY = 3, 0.5
 _QUIET, _NOT_QUIET = 0.15, 0.5
 _SAME_PACE = 0.1
-_MOST_LIFETIME_SECONDS, _REMOVAL_SECONDS = 60.0, 2.0
-_ASKED_EVERY_NS = 12_000_000_000
 _MOSTLY = 0.5
 
 
@@ -84,18 +84,7 @@ def _gains(seen: Observation) -> _Gains | None:
 
 def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
     """When it was started, and how often at once."""
-    if one.kind == "process":
-        lives = seen.lives
-        chosen = np.array([name == one.name for name in lives.names], np.bool_)
-        here = lives.is_exec & (chosen[lives.name] if len(chosen) else lives.is_exec)
-        if one.detail:
-            parents = np.array([name == one.detail for name in lives.names], np.bool_)
-            here &= (lives.parent >= 0) & parents[lives.parent]
-        return lives.wall_ns[here], lives.count[here]
-    kind = f"{one.kind}-start"
-    found = [(e.wall_ns, e.count) for e in seen.events if e.kind == kind and e.subject == one.name]
-    wall, count = zip(*found, strict=True) if found else ((), ())
-    return np.array(wall, np.int64), np.array(count, np.int64)
+    return derived.starts_of(one, seen.events, seen.lives)
 
 
 def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gains) -> Leaker:
@@ -169,15 +158,15 @@ def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
     after the last time is not known yet. Those whose starts come several at a time are told of when
     they are asked, not when they start: that was before.
     """
-    lived = min(one.median_lifetime_seconds or 0.0, _MOST_LIFETIME_SECONDS)
-    end = wall + round((lived + _REMOVAL_SECONDS) * 1e9)
+    lived = min(one.median_lifetime_seconds or 0.0, MOST_LIFETIME_SECONDS)
+    end = wall + round((lived + REMOVAL_SECONDS) * 1e9)
     begin = wall
     if one.kind == "unit" or (one.kind == "container" and int(count.max()) > 1):
         pace_ns = (int(wall[-1]) - int(wall[0])) / max(1, int(count[1:].sum()))
-        back = np.maximum(_ASKED_EVERY_NS, (count * pace_ns).astype(np.int64))
+        back = np.maximum(ASKED_EVERY_NS, (count * pace_ns).astype(np.int64))
         begin = np.maximum(np.append(wall[0] - back[0], wall[:-1]), wall - back)
     if one.kind != "process":
-        end[-1] += _ASKED_EVERY_NS
+        end[-1] += ASKED_EVERY_NS
     # Stretches that meet are one; what they cover of an interval is read off the running sum.
     apart = np.append(True, begin[1:] > end[:-1])
     edges = np.stack((begin[apart], end[np.append(apart[1:], True)]), axis=1).ravel()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from exhume.derive import leaks, units
+from exhume.derive import leaks, starts, units
 from exhume.derive import zombies as memcgs
 from exhume.derive.rates import LOOK_BACK_NS, gained
 from exhume.model.answers import SeriesAnswer
+from exhume.model.arrays import I64
 from exhume.model.lifecycles import Boot, Lifecycle, ProcessEvents, UnitsAnswer
 from exhume.model.window import Window
 from exhume.store.ended import is_imported
@@ -71,7 +72,12 @@ def lifecycles(
         for field in ("memory.percpu_bytes", "memory.slab_unreclaimable_bytes")
     ]
     per_zombie = memcgs.bytes_per_zombie(zombies, memory, boot)
-    found = leaks.with_leaks(found, names, times, _gained_zombies(zombies, boot), per_zombie)
+    wall, counts = _counted(zombies, boot)
+
+    def most_left(one: Lifecycle) -> float | None:
+        return starts.most_left(one, starts.starts_of(one, told_events, lives), wall, counts)
+
+    found = leaks.with_leaks(found, names, times, most_left, per_zombie)
     ids = leaks.container_ids(told_events)
     found = units.told_once(leaks.with_core_time(found, times, ids), times, ids)
     return UnitsAnswer(
@@ -89,11 +95,10 @@ def _ends(series: list[SeriesAnswer]) -> int:
     return max((int(one.wall_ns[-1]) for one in series if len(one.wall_ns)), default=0)
 
 
-def _gained_zombies(zombies: SeriesAnswer | None, boot: Window | None) -> int | None:
+def _counted(zombies: SeriesAnswer | None, boot: Window | None) -> tuple[I64, I64]:
     wall, counts = memcgs.known(zombies)
-    if boot is not None:
-        counts = counts[(wall >= boot.start_ns) & (wall < boot.end_ns)]
-    return int(counts[-1] - counts[0]) if len(counts) > 1 else None
+    here = slice(None) if boot is None else (wall >= boot.start_ns) & (wall < boot.end_ns)
+    return wall[here], counts[here]
 
 
 def _notes(

@@ -1,0 +1,63 @@
+"""When a lifecycle was started, and what zombies came with that. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from exhume.model.answers import EventAnswer
+from exhume.model.arrays import I64
+from exhume.model.lifecycles import Lifecycle, ProcessEvents
+
+_MOSTLY = 0.5
+MOST_LIFETIME_SECONDS, REMOVAL_SECONDS = 60.0, 2.0
+"""What it leaves is dead when it dies and its cgroup is removed."""
+ASKED_EVERY_NS = 12_000_000_000
+"""Units and containers: they were started before somebody saw it."""
+
+
+def starts_of(
+    one: Lifecycle, events: Iterable[EventAnswer], lives: ProcessEvents
+) -> tuple[I64, I64]:
+    """When it was started, and how often at once."""
+    if one.kind == "process":
+        chosen = np.array([name == one.name for name in lives.names], np.bool_)
+        here = lives.is_exec & (chosen[lives.name] if len(chosen) else lives.is_exec)
+        if one.detail:
+            parents = np.array([name == one.detail for name in lives.names], np.bool_)
+            here &= (lives.parent >= 0) & parents[lives.parent]
+        return lives.wall_ns[here], lives.count[here]
+    kind = f"{one.kind}-start"
+    found = [(e.wall_ns, e.count) for e in events if e.kind == kind and e.subject == one.name]
+    wall, count = zip(*found, strict=True) if found else ((), ())
+    return np.array(wall, np.int64), np.array(count, np.int64)
+
+
+def most_left(one: Lifecycle, starts: tuple[I64, I64], wall_ns: I64, zombies: I64) -> float | None:
+    """Of the zombies that were counted, how many each of its starts left at most.
+
+    None where nobody knows of a start, or where its starts can't be the cause: most zombies came
+    when there was none, or most starts had none come.
+    """
+    if not one.starts or len(zombies) < 2:
+        return None
+    at_most = max(0, int(zombies[-1] - zombies[0])) / one.starts
+    wall, count = starts
+    if not len(wall):  # a supervisor counted them, but nobody saw when
+        return at_most
+    change = np.diff(zombies)
+    gained = np.maximum(0, change)
+    lived = min(one.median_lifetime_seconds or 0.0, MOST_LIFETIME_SECONDS) + REMOVAL_SECONDS
+    asked_ns = 0 if one.kind == "process" else ASKED_EVERY_NS
+    near = _started(wall, count, wall_ns[:-1] - round(lived * 1e9), wall_ns[1:] + asked_ns)
+    within = _started(wall, count, wall_ns[:-1], wall_ns[1:])
+    came_without = gained[near == 0].sum() > _MOSTLY * gained.sum()
+    left_nothing = gained.any() and within[change == 0].sum() > _MOSTLY * within.sum()
+    return None if came_without or left_nothing else at_most
+
+
+def _started(wall: I64, count: I64, begin_ns: I64, end_ns: I64) -> I64:
+    total = np.concatenate(([0], np.cumsum(count)))
+    found: I64 = total[np.searchsorted(wall, end_ns, "right")]
+    return found - total[np.searchsorted(wall, begin_ns, "right")]
