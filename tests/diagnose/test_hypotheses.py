@@ -100,6 +100,22 @@ def test_a_thread_of_the_kernel_is_nobody_to_blame() -> None:
     assert case.verdict.root_cause is None
 
 
+def test_without_names_of_kernel_functions_the_holder_may_be_a_payer() -> None:
+    case = judged(hogged(occupant("reader", 0.95, unnamed_share=1.0)))
+    (suspect,) = case.suspects
+    assert (suspect.kind, suspect.culprit.comm, suspect.confidence) == (
+        "kernel-hog", "reader", "low",
+    )  # fmt: skip
+    assert "kernel functions have no names" in case.verdict.summary
+    assert "in functions without names" in case.chain[-1].claim
+    assert case.actions.now == ()
+
+
+def test_with_names_that_nobody_else_explains_the_holder_is_it() -> None:
+    frames = {"ksys_ioctl": 1.0, "driver_reset": 1.0}
+    assert cause_of(hogged(occupant("reader", 0.95, frames))) == ("kernel-hog", "reader")
+
+
 def test_whoever_was_there_in_one_stall_of_many_is_not_it() -> None:
     seen = observation()
     made = scene(seen, stalls(), [occupant("x", 0.2)])

@@ -10,10 +10,14 @@ from msgspec.structs import replace
 from exhume.diagnose.hypotheses import hogs
 from exhume.diagnose.judge import case_of
 from exhume.diagnose.symptoms import symptoms
-from exhume.diagnose.told import told_holds, told_occupant
+from exhume.diagnose.told import told_holds, told_occupant, with_told
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Case
-from tests.diagnose.made_up import event, observation, scene
+from exhume.model.occupancy import Occupancy, Occupant
+from tests.diagnose.made_up import event, observation, occupant, scene, span
+
+WALK = "cpumask_next;memcg_numa_stat_show;ksys_read"
+TRACE = {"comm": "payer", "pid": 77, "stalled_seconds": 10.0, "frames": WALK}
 
 
 def stuck(signature: str, subject: str, **fields: Any) -> EventAnswer:
@@ -49,3 +53,33 @@ def test_whom_it_names_is_named() -> None:
     case = told(stuck("hardlockup", "stress", comm="stress", pid=1234))
     assert case.suspects[0].culprit == replace(case.suspects[0].culprit, comm="stress", pid=1234)
     assert case.verdict.summary.startswith("stress keeps CPU 7 to itself")
+
+
+def sampled(*there: Occupant) -> tuple[Occupant, ...]:
+    """With what a soft lockup of `payer` tells besides."""
+    during = Occupancy(7, span(50, 60), 100, there, 0.0)
+    told = told_occupant([stuck("softlockup", "payer", **TRACE)], 7, during.window)
+    return with_told(during, told).occupants
+
+
+def test_a_trace_names_the_functions_of_samples_that_have_no_names() -> None:
+    (one,) = sampled(occupant("payer", 0.9, unnamed_share=1.0))
+    assert one.frames == dict.fromkeys(WALK.split(";"), 1.0)
+    assert (one.share_of_window, one.samples, one.is_told, one.is_unnamed) == (
+        0.9,
+        100,
+        True,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        occupant("payer", 0.9, {"do_idle": 1.0}),
+        occupant("other", 0.9, pid=5, unnamed_share=1.0),
+    ],
+    ids=["its samples say it", "somebody else's samples"],
+)
+def test_a_trace_changes_nobody_elses_samples_and_none_that_have_names(there: Occupant) -> None:
+    assert sampled(there) == (there,)

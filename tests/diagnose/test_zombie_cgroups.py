@@ -65,6 +65,17 @@ def test_the_loop_is_found_and_payer_and_victim_are_told_apart() -> None:
     ]  # fmt: skip
 
 
+def test_a_function_known_by_the_kernels_own_trace_is_said_to_be() -> None:
+    made = story()
+    told = scene(made.seen, made.like, [occupant("payer", 0.99, WALK, is_told=True)])
+    case = judged(told)
+    assert case.verdict.root_cause is not None
+    assert case.verdict.root_cause.culprit.unit == "leaky.service"
+    (trace,) = [one for one in case.evidence if "own trace" in one.claim]
+    assert trace.check.startswith("exhume events ")
+    assert not any("payer's samples have" in one.claim for one in case.evidence)
+
+
 def test_the_payer_itself_is_no_more_than_suspected() -> None:
     case = judged(story())
     payers = [one for one in case.suspects if one.culprit.comm == "payer"]

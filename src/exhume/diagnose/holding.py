@@ -22,7 +22,7 @@ class Holder(Struct, frozen=True):
     """A process that had the victim's core while the victim waited."""
 
     occupant: Occupant
-    """Of the longest stall it was on."""
+    """Of the longest stall it was on, if possible of one that says what it did there."""
     stalls: tuple[Stall, ...]
     """Those in which it had at least half of the core."""
     of_stalls: int
@@ -53,16 +53,20 @@ def holders(scene: Scene) -> tuple[Holder, ...]:
             by_name.setdefault(stall.holder.comm, []).append(stall)
     found = []
     for name, stalls in by_name.items():
-        longest = max(stalls, key=lambda stall: stall.window.seconds)
-        if longest.holder is not None:
+        told = max(stalls, key=lambda stall: (_is_named(stall), stall.window.seconds))
+        if told.holder is not None:
             causes = causes_of(scene, name)
             own = [h for h in scene.seen.holds if h.comm == name and h.core == scene.core]
             is_told = bool(own) and all(h.is_told for h in own)
             measured = tuple(h for h in own if not h.is_told)
             found.append(
-                Holder(longest.holder, tuple(stalls), len(looked_at), causes, is_told, measured)
+                Holder(told.holder, tuple(stalls), len(looked_at), causes, is_told, measured)
             )
     return tuple(sorted(found, key=lambda one: (-len(one.stalls), one.occupant.comm)))
+
+
+def _is_named(stall: Stall) -> bool:
+    return stall.holder is not None and not stall.holder.is_unnamed
 
 
 def causes_of(scene: Scene, comm: str) -> tuple[Window, ...]:
@@ -196,6 +200,10 @@ def _overlap(causes: Sequence[Window], effect: Window) -> float:
 def check_top(core: int | None, window: Window) -> str:
     where = "" if core is None else f" --core {core}"
     return f"exhume top --at {_t(window.start_ns)} --for {max(1.0, window.seconds):.1f}s{where}"
+
+
+def check_events(window: Window) -> str:
+    return f"exhume events --at {_t(window.start_ns)} --for {max(1.0, window.seconds):.1f}s"
 
 
 def _t(wall_ns: int) -> str:

@@ -1,11 +1,13 @@
-"""Without samples: what the kernel's own line about a stuck core tells of who held it."""
+"""What the kernel's own line about a stuck core tells, where samples are missing or nameless."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from exhume.model.answers import EventAnswer
-from exhume.model.occupancy import Hold, Occupant
+from exhume.model.occupancy import Hold, Occupancy, Occupant
 from exhume.model.window import Window
 
 SECOND_NS = 1_000_000_000
@@ -54,8 +56,28 @@ def told_occupant(events: Sequence[EventAnswer], core: int, window: Window) -> O
                 softirq_share=0.0,
                 longest_run=stuck,
                 frames=dict.fromkeys(_frames(event), 1.0),
+                is_told=True,
             )
     return None
+
+
+def with_told(found: Occupancy, told: Occupant | None) -> Occupancy:
+    """Whom the kernel's line names, where nobody was sampled; else only what it did.
+
+    Samples say better who was there and for how long, but without the kernel's names they don't say
+    in which function: its trace of the same thread does.
+    """
+    if told is None:
+        return found
+    if not found.samples:
+        return replace(found, occupants=(told,))
+    named = (
+        replace(one, frames=one.frames | told.frames, unnamed_share=0.0, is_told=True)
+        if one.is_unnamed and told.frames and (told.comm == one.comm or told.pid == one.pid)
+        else one
+        for one in found.occupants
+    )
+    return replace(found, occupants=tuple(named))
 
 
 def _stuck(events: Sequence[EventAnswer]) -> Iterator[tuple[EventAnswer, Window]]:

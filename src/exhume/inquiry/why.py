@@ -17,7 +17,7 @@ from exhume.diagnose.scene import Scene, Stall, Suspicion
 from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import Group, grouped, is_as_bad, symptoms
 from exhume.diagnose.together import Told, together, unexplained
-from exhume.diagnose.told import told_holds, told_occupant
+from exhume.diagnose.told import told_holds, told_occupant, with_told
 from exhume.inquiry.asked import Question, asked
 from exhume.inquiry.job_log import other_nodes
 from exhume.inquiry.observe import close_up, look_around, observe
@@ -180,10 +180,8 @@ def _holds(recording: Recording, seen: Observation, core: int) -> tuple[Hold, ..
 
 def _close_up(recording: Recording, seen: Observation, core: int, window: Window) -> CloseUp:
     found = close_up(recording, core, window)
-    told = None if found.during.samples else told_occupant(seen.events, core, window)
-    if told is None:
-        return found
-    return replace(found, during=replace(found.during, occupants=(told,)))
+    told = told_occupant(seen.events, core, window)
+    return replace(found, during=with_told(found.during, told))
 
 
 def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:

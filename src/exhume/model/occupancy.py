@@ -30,10 +30,19 @@ class Occupant(Struct, frozen=True):
     frames: dict[str, float] = field(default_factory=dict)
     """Kernel and user functions in its stacks, with the share of its samples that have them."""
     is_kernel_thread: bool = False
+    unnamed_share: float = 0.0
+    """Of its own samples, those in the kernel that have no function's name there."""
+    is_told: bool = False
+    """Its functions are of the kernel's own trace, not of samples."""
 
     @property
     def name(self) -> str:
         return self.comm or "somebody"
+
+    @property
+    def is_unnamed(self) -> bool:
+        """What it did in the kernel can't be told."""
+        return self.unnamed_share >= 0.5
 
     @property
     def system_share(self) -> float:

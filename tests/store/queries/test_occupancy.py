@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from exhume.store.queries.occupancy import longest_runs, occupancy
+from exhume.store.recording import Recording
+from tests.ingest import made
+from tests.ingest.made import do_import, write
 from tests.store.make import at
 from tests.store.queries.test_holds import APP, IDLE, OTHER, READ, USER, recorded, stay
 
@@ -27,6 +32,20 @@ def test_frames_are_shares_of_its_own_samples() -> None:
     assert app.frames["k_walk"] == pytest.approx(0.75)
     assert app.frames["main"] == 1.0
     assert (app.pid, app.cgroup, app.samples, app.core_ns) == (10, "/a", 400, 4_000_000_000)
+
+
+@pytest.mark.parametrize("with_names", [False, True])
+def test_without_kallsyms_what_it_did_in_the_kernel_has_no_name(
+    tmp_path: Path, with_names: bool
+) -> None:
+    path = write(tmp_path / "perf-node-1-20261115-201517-2s.data", made.capture(2.0).file())
+    symbols = [write(tmp_path / "kallsyms", made.KALLSYMS)] if with_names else []
+    do_import(tmp_path / "recording", path, *symbols)
+    recording = Recording.open(tmp_path / "recording")
+    first = occupancy(recording, 0, recording.window()).occupants[0]
+    assert first.user_share == 0.0
+    assert first.unnamed_share == (0.0 if with_names else 1.0)
+    assert first.is_unnamed is not with_names
 
 
 def test_only_the_window_and_the_core_count() -> None:

@@ -46,9 +46,7 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         kind, word = "userspace-hog", "in user mode"
     else:
         kind, word = "kernel-hog", "inside the kernel"
-    otherwise = "computing" if occupant.comm else "doing what is not said"
-    doing = next((one.path.meaning for one in matches(occupant.frames)), otherwise)
-    step = held_core(scene, holder, "computing" if in_user else doing)
+    step = held_core(scene, holder, "computing" if in_user else _doing(occupant))
     culprit = party_of(occupant, scene.core)
     steps: tuple[Step, ...] = (step,)
     details: dict[str, str | int | float] = {"mode": "user" if in_user else "system"}
@@ -62,18 +60,15 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
     victim = scene.symptom.victim
     # Of a lockup the core is all that is known of the victim.
     harm = f"{victim.name} can't run" if victim != Party(core=scene.core) else "nobody else runs"
-    unsaid = "" if occupant.comm else "; who it is is not said"
-    at_most: Confidence = "high" if occupant.comm else "low"
-    if kind == "kernel-hog" and occupant.comm and _is_made_to(occupant):
-        at_most = "medium"  # whoever is made to do that work by others is not at fault
+    at_most = _at_most(occupant, kind)
     return Suspicion(
         kind=kind,
         culprit=culprit,
         summary=(
             f"{occupant.name} keeps CPU {scene.core} to itself {word}{every}, and {harm} there "
-            f"meanwhile{unsaid}"
+            f"meanwhile{_unsaid(occupant, kind)}"
         ),
-        steps=(*steps[:-1], _as_root(steps[-1])) if occupant.comm else steps,
+        steps=steps if at_most == "low" else (*steps[:-1], _as_root(steps[-1])),
         depth=2 if kind == "realtime-hog" else 1,
         payer=culprit,
         victim=victim,
@@ -113,6 +108,30 @@ def _shares(holder: Holder) -> str:
     if max(runs, default=0.0) >= _LEAST_UNBROKEN_SECONDS:
         return ""
     return f"it never had the core for more than {max(runs, default=0.0):.2f} s without a break"
+
+
+def _doing(occupant: Occupant) -> str:
+    """In the kernel."""
+    if occupant.is_unnamed:
+        return "in functions without names"
+    otherwise = "computing" if occupant.comm else "doing what is not said"
+    return next((one.path.meaning for one in matches(occupant.frames)), otherwise)
+
+
+def _unsaid(occupant: Occupant, kind: str) -> str:
+    if not occupant.comm:
+        return "; who it is is not said"
+    if kind == "kernel-hog" and occupant.is_unnamed:
+        return "; whether others make it do that is open: kernel functions have no names"
+    return ""
+
+
+def _at_most(occupant: Occupant, kind: str) -> Confidence:
+    """Whoever is made to do that work by others is not at fault, and without the names of kernel
+    functions nobody can tell who is."""
+    if not occupant.comm or (kind == "kernel-hog" and occupant.is_unnamed):
+        return "low"
+    return "medium" if kind == "kernel-hog" and _is_made_to(occupant) else "high"
 
 
 def _is_made_to(occupant: Occupant) -> bool:

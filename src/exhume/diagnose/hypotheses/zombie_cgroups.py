@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from exhume.derive.zombies import LEAST_WALKED, known, seconds_per_zombie, walker_of
 from exhume.diagnose import four_tests
-from exhume.diagnose.holding import Holder, check_top, held_core, holders
+from exhume.diagnose.holding import Holder, check_events, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import Match, match
 from exhume.diagnose.leakers import Leaker, leakers
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
@@ -180,16 +180,7 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
     counted = np.isfinite(levels)
     order: Outcome = "untested"
     counterfactual: Outcome = "untested"
-    proofs = [
-        Proof(
-            "samples",
-            f"{100 * walk.share:.0f} % of {holder.occupant.name}'s samples have {walk.function} in "
-            "their stack",
-            {"function": walk.function, "share_percent": round(100 * walk.share, 1)},
-            holder.stalls[0].window,
-            check_top(scene.core, holder.stalls[0].window),
-        )
-    ]
+    proofs = [_walks_in(scene, holder, walk)]
     if counted.any():
         at = _level(scene, scene.symptom.wall_ns)
         order = "passed" if at >= LEAST_WALKED else "untested"
@@ -213,6 +204,19 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
         f"(on this kernel, {scene.seen.kernel or 'of unknown version'}, {walker}; it {note})"
     )
     return Step(claim, "mechanism", Tests(order, "passed", dose, counterfactual), tuple(proofs))
+
+
+def _walks_in(scene: Scene, holder: Holder, walk: Match) -> Proof:
+    """By what its functions are known: samples, or the kernel's own trace."""
+    name, window = holder.occupant.name, holder.stalls[0].window
+    figures: dict[str, Figure] = {"function": walk.function}
+    if holder.occupant.is_told:
+        claim = f"the kernel's own trace of {name} has {walk.function}"
+        window = next(s.window for s in holder.stalls if s.holder == holder.occupant)
+        return Proof("kernel log", claim, figures, window, check_events(four_tests.widened(window)))
+    claim = f"{100 * walk.share:.0f} % of {name}'s samples have {walk.function} in their stack"
+    figures["share_percent"] = round(100 * walk.share, 1)
+    return Proof("samples", claim, figures, window, check_top(scene.core, window))
 
 
 def _leak(scene: Scene, leaker: Leaker) -> Step:

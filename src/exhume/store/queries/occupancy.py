@@ -22,6 +22,7 @@ from exhume.store.view import SegmentView
 MOST_FRAMES = 80
 _LEAST_SHARE = 0.02
 _FILLED = 0.5
+_OF_USERS = {FrameKind.USER, FrameKind.UNKNOWN}
 
 
 class _Work(Struct):
@@ -31,6 +32,7 @@ class _Work(Struct):
     core_ns: int = 0
     user: int = 0
     softirq: int = 0
+    unnamed: int = 0
     kernel_only: bool = True
     longest: Window = field(default_factory=lambda: Window(0, 0))
     frames: Counter[str] = field(default_factory=Counter)
@@ -98,10 +100,10 @@ def _add(
         one.core_ns += times * weight
         one.user += times * (tree.mode[node] == Mode.USER)
         one.softirq += times * (tree.mode[node] == Mode.SOFTIRQ)
-        names = _functions(tree, node)
-        one.kernel_only &= (
-            bool(names) and tree.mode[node] != Mode.USER and not _has_user(tree, node)
-        )
+        names, kinds = _functions(tree, node), _kinds(tree, node)
+        in_kernel = tree.mode[node] != Mode.USER
+        one.unnamed += times * bool(in_kernel and FrameKind.KERNEL not in kinds)
+        one.kernel_only &= bool(names) and in_kernel and not kinds & _OF_USERS
         for name in names:
             one.frames[name] += times
     for row, begin, end in _unbroken(rows, threads.tid.astype(np.int64)):
@@ -128,8 +130,8 @@ def _functions(tree: StackTree, node: int) -> set[str]:
     }
 
 
-def _has_user(tree: StackTree, node: int) -> bool:
-    return any(f.kind in (FrameKind.USER, FrameKind.UNKNOWN) for f in stack_of(tree, node))
+def _kinds(tree: StackTree, node: int) -> set[FrameKind]:
+    return {frame.kind for frame in stack_of(tree, node)}
 
 
 def _occupant(comm: str, pid: int, one: _Work, length_ns: int) -> Occupant:
@@ -153,4 +155,5 @@ def _occupant(comm: str, pid: int, one: _Work, length_ns: int) -> Occupant:
         longest_run=one.longest,
         frames=dict(list(frames.items())[:MOST_FRAMES]),
         is_kernel_thread=one.kernel_only and not one.owner.unit,
+        unnamed_share=one.unnamed / one.samples,
     )
