@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.runs import where_true
 from exhume.model.answers import MAP_MODES, CoreMap
-from exhume.model.arrays import Bool
 from exhume.model.window import Window
 
 FULL_PERCENT = 95.0
@@ -38,15 +38,9 @@ def bursts(answer: CoreMap, threshold_percent: float = FULL_PERCENT) -> tuple[Bu
     found = [
         _burst(answer, row, first, last)
         for row in np.flatnonzero(full.any(axis=1)).tolist()
-        for first, last in _runs(full[row])
+        for first, last in where_true(full[row])
     ]
     return tuple(sorted(found, key=Burst.rank))
-
-
-def _runs(full: Bool) -> list[tuple[int, int]]:
-    """Half-open index ranges of consecutive True."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], full, [False])).astype(np.int8)))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _burst(answer: CoreMap, row: int, first: int, last: int) -> Burst:

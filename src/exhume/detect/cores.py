@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from exhume.derive.runs import where_true
 from exhume.detect import shown
 from exhume.model.answers import MAP_MODES
-from exhume.model.arrays import Bool
 from exhume.model.finding import Finding
 from exhume.model.observation import CoreLoad, Observation
 from exhume.model.window import Window
@@ -56,16 +56,11 @@ def bursts(load: CoreLoad) -> list[tuple[int, Window, slice]]:
     for index, core in enumerate(load.cores):
         with np.errstate(invalid="ignore"):
             full = busy[:, index] >= FULL_PERCENT
-        for begin, end in _runs(full):
+        for begin, end in where_true(full):
             window = Window(int(load.start_ns[begin]), int(load.end_ns[end - 1]))
             if window.seconds >= LEAST_SECONDS:
                 found.append((core, window, slice(begin, end)))
     return sorted(found, key=lambda one: (-one[1].seconds, one[0]))[:_MANY]
-
-
-def _runs(full: Bool) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], full, [False])).astype(np.int8)))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def steal(seen: Observation) -> Iterator[Finding]:
@@ -76,7 +71,7 @@ def steal(seen: Observation) -> Iterator[Finding]:
     for index, core in enumerate(seen.load.cores):
         with np.errstate(invalid="ignore"):
             much = stolen[:, index] >= STEAL_PERCENT
-        for begin, end in _runs(much):
+        for begin, end in where_true(much):
             window = Window(int(seen.load.start_ns[begin]), int(seen.load.end_ns[end - 1]))
             percent = float(np.nanmean(stolen[begin:end, index]))
             if window.seconds >= 1:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from exhume.derive.rates import rates
+from exhume.derive.runs import where_true
 from exhume.detect import shown
 from exhume.detect.storms import storms
 from exhume.model.finding import Finding
@@ -54,8 +55,7 @@ def deferred_softirqs(seen: Observation) -> Iterator[Finding]:
         usual = float(np.nanmedian(ran.values)) if np.isfinite(ran.values).any() else 0.0
         if usual < 10:
             continue  # a core whose softirqs hardly ever run shows nothing by their absence
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], flat, [False])).astype(np.int8)))
-        for begin, end in edges.reshape(-1, 2).tolist():
+        for begin, end in where_true(flat):
             window = Window(int(ticked.start_ns[begin]), int(ticked.end_ns[end - 1]))
             if window.seconds >= _LEAST_FLAT_SECONDS:
                 yield Finding(
