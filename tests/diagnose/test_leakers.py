@@ -6,6 +6,7 @@ import numpy as np
 
 from exhume.diagnose.leakers import leakers
 from exhume.model.answers import EventAnswer
+from exhume.model.case import Outcome
 from exhume.model.observation import Observation
 from tests.diagnose.made_up import event, lifecycle, lives, observation, series, zombies
 
@@ -137,3 +138,62 @@ def test_what_containers_did_since_they_were_last_asked_is_not_known() -> None:
     )
     assert one.against == ""
     assert one.tests.counterfactual == "untested"
+
+
+def test_one_that_started_as_often_while_none_came_is_not() -> None:
+    late = {10.0 * i: 40 + 20 * max(0, i - 30) for i in range(60)}
+    events = (*starts("x.service", 30, 60), *starts("probe.service", 0, 60))
+    units = tuple(lifecycle("unit", name, 600) for name in ("x.service", "probe.service"))
+    first, second = leakers(observation(events=events, lifecycles=units, zombies=zombies(late)))
+    assert (first.culprit.unit, first.against) == ("x.service", "")
+    assert (second.culprit.unit, second.tests.dose) == ("probe.service", "failed")
+    assert "of its starts left nothing" in second.against
+
+
+def test_where_the_kernel_numbers_no_more_cgroups_no_start_is_in_vain() -> None:
+    full = {10.0 * i: min(65_000, 60_000 + 400 * i) for i in range(60)}
+    (one,) = leakers(
+        observation(
+            events=starts("x.service", 0, 60, 400),
+            lifecycles=(lifecycle("unit", "x.service", 24_000),),
+            zombies=zombies(full),
+        )
+    )
+    assert one.against == ""
+
+
+SUDDEN = {10.0 * i: 40 + 1000 * max(0, i - 58) for i in range(61)}
+"""A thousand in each of the last two intervals."""
+
+
+def sudden(maker: str = "") -> Outcome:
+    """What 50 a start say of a program that was started in the last two intervals."""
+    rows = [(580.2 + 0.49 * k, "worker", "parent") for k in range(40)]
+    (one,) = leakers(
+        observation(
+            lives=lives(rows),
+            lifecycles=(lifecycle("process", "worker", 40, detail="parent"),),
+            zombies=zombies(SUDDEN),
+            frame_ms={maker: {"cgroup_mkdir": 5}},
+        )
+    )
+    assert round(one.per_start) == 50
+    return one.tests.dose
+
+
+def test_two_intervals_are_too_few_to_say_that_each_start_makes_dozens() -> None:
+    assert sudden("parent") == "untested"
+
+
+def test_dozens_at_once_come_from_elsewhere_where_nobody_there_makes_cgroups() -> None:
+    assert sudden("somebody else") == "failed"
+
+
+def test_units_make_cgroups_by_themselves() -> None:
+    events = (
+        event(585, "unit-start", "x.service", count=20),
+        event(595, "unit-start", "x.service", count=20),
+    )
+    units = (lifecycle("unit", "x.service", 40),)
+    (one,) = leakers(observation(events=events, lifecycles=units, zombies=zombies(SUDDEN)))
+    assert (one.tests.dose, one.against) == ("untested", "")
