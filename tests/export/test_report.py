@@ -58,12 +58,12 @@ class Page(HTMLParser):
 
 
 def test_the_page_has_every_part_of_the_case_and_its_pictures() -> None:
-    text = html(report(replace(found(), risks=(RISK,))))
+    text = html(report(replace(found(), risks=(RISK,), meanwhile=(RISK,))))
     titles = re.findall(r"<h2>(.*?)</h2>", text)
     assert titles == [
         "The chain", "Every core around it", "Who had CPU 39 then", "Dead memory cgroups",
         "The evidence, and how to check it", "Actions", "Ruled out", "Suspects that remain",
-        "What harms nobody yet", "What weakens this answer",
+        "Seen at that time, not tied to it", "What harms nobody yet", "What weakens this answer",
     ]  # fmt: skip
     assert "2024-05-01 03:18:00 – 03:18:06 UTC, 6.0 s; 3 times in this window" in text
     assert "<code>memcg_numa_stat_show</code>" in text
@@ -120,6 +120,12 @@ def test_hot_frames_are_marked_in_the_flame_graph() -> None:
     assert inner is not None
     graph = b64decode(inner[1]).decode()
     assert re.findall(r'<g class="f hot".*?<title>(\w+)', graph) == ["memcg_numa_stat_show"]
+
+
+def test_what_was_seen_meanwhile_is_in_markdown_too() -> None:
+    text = markdown(replace(found(), meanwhile=(RISK,)))
+    title = "\n## Seen at that time, not tied to it\n\n"
+    assert text.partition(title)[2].startswith("- unit agent.service was started 30 times\n")
 
 
 def test_a_healthy_page_has_no_chain_and_no_flame_graph() -> None:

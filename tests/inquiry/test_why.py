@@ -100,6 +100,19 @@ def test_without_a_question_the_worst_is_explained_and_an_event_can_be_chosen(
     assert (chosen.kind, chosen.victim.comm, chosen.wall_ns) == ("job-failure", "trainer", JOB_NS)
 
 
+def test_where_nobody_is_found_what_was_seen_meanwhile_is_listed(
+    story: Recording, held: Path
+) -> None:
+    case = why(story, ALL, Question(event_ns=JOB_NS))
+    assert case.verdict.root_cause is None
+    meanwhile = {one.kind: one.subject for one in case.meanwhile}
+    assert meanwhile["crash-loop"] == "ecs.service"
+    assert "zombie-cgroups" in meanwhile
+    assert not {(one.kind, one.subject) for one in case.risks} & set(meanwhile.items())
+    found = why(Recording.open(held), CALM, Question())
+    assert found.verdict.root_cause is None or found.meanwhile == ()
+
+
 def test_every_link_has_evidence_that_is_there(story: Recording, held: Path) -> None:
     for case in (why(story, ALL, Question()), why(Recording.open(held), CALM, Question())):
         known = {one.id for one in case.evidence}

@@ -27,6 +27,8 @@ export interface Case {
   /** All of the window, the worst first; `symptom` is the one explained. */
   symptoms: Symptom[]
   since_fix: SinceFix | null
+  /** Seen while the harm was done, and tied to it by nothing. Only where no root cause is named: there it is what to look at next. */
+  meanwhile: Risk[]
 }
 
 export interface CaseEntry {
@@ -564,7 +566,7 @@ export interface Rejected {
   reason: string
 }
 
-/** What harms nobody yet. */
+/** What harms nobody yet, as far as can be told. */
 export interface Risk {
   kind: string
   claim: string

@@ -19,14 +19,20 @@ _HOUR_NS = 3600 * 1_000_000_000
 _MOST_OF_A_KIND = 5
 
 
-def risks_of(
-    seen: Observation, found: Sequence[Finding], harm: Sequence[Window] = ()
-) -> tuple[Risk, ...]:
-    """Those of one kind about one thing once, the kinds that matter most first.
+def split(
+    found: Sequence[Finding], harm: Sequence[Window]
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Those besides the harm, and those while it was done: they are part of that case, and no risk
+    beside it."""
+    during = [any(one.window.overlaps(window) for window in harm) for one in found]
+    return (
+        tuple(one for one, then in zip(found, during, strict=True) if not then),
+        tuple(one for one, then in zip(found, during, strict=True) if then),
+    )
 
-    What happened while `harm` was done is part of that case, and no risk beside it.
-    """
-    found = [one for one in found if not any(one.window.overlaps(window) for window in harm)]
+
+def risks_of(seen: Observation, found: Sequence[Finding]) -> tuple[Risk, ...]:
+    """Those of one kind about one thing once, the kinds that matter most first."""
     chosen: dict[tuple[str, str, int | None], Finding] = {}
     for one in found:
         if one.kind in _RISKY:

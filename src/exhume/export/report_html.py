@@ -34,7 +34,8 @@ def html(report: Report) -> str:
     sections = (
         _header(case), _chain(case), _cores(report), _flame(report), _zombies(report),
         _evidence(case.evidence), _actions(case), _rejected(case), _suspects(case),
-        _since_fix(case), _risks(case.risks), _gaps(case.gaps),
+        _since_fix(case), _risks("Seen at that time, not tied to it", case.meanwhile),
+        _risks("What harms nobody yet", case.risks), _gaps(case.gaps),
     )  # fmt: skip
     return "".join(
         [
@@ -247,8 +248,8 @@ def _since_fix(case: Case) -> str:
     return f"<section><h2>Since the fix</h2><p>{said}</p></section>"
 
 
-def _risks(risks: Sequence[Risk]) -> str:
-    return _section("What harms nobody yet", [_safe(r.claim) + _code(r.check) for r in risks])
+def _risks(title: str, risks: Sequence[Risk]) -> str:
+    return _section(title, [_safe(r.claim) + _code(r.check) for r in risks])
 
 
 def _gaps(gaps: Sequence[str]) -> str:

@@ -43,7 +43,8 @@ def _lines(case: Case) -> Iterator[str]:
             f"**{fix.status.replace('-', ' ')}**: {fix.before} in {fix.before_seconds / 60:.0f} "
             f"min before, {fix.after} in {fix.after_seconds / 60:.0f} min after: {_safe(fix.text)}"
         )
-    yield from _risks(case.risks)
+    yield from _risks("Seen at that time, not tied to it", case.meanwhile)
+    yield from _risks("What harms nobody yet", case.risks)
     yield from _list("What weakens this answer", case.gaps)
     yield from ("", f"Looked at {window_text(case.window)}.")
 
@@ -86,10 +87,10 @@ def _set_aside(case: Case) -> Iterator[str]:
             yield f"- {_safe(suspect.summary)} ({suspect.kind}, {suspect.confidence} confidence)"
 
 
-def _risks(risks: Sequence[Risk]) -> Iterator[str]:
+def _risks(title: str, risks: Sequence[Risk]) -> Iterator[str]:
     if not risks:
         return
-    yield from ("", "## What harms nobody yet", "")
+    yield from ("", f"## {title}", "")
     for one in risks:
         yield f"- {_safe(one.claim)}"
         yield from _command(one.check)

@@ -68,7 +68,8 @@ def _flame(recording: Recording, symptom: Symptom) -> FlameTree | None:
 
 
 def _zombies(recording: Recording, case: Case) -> ZombieCurve | None:
-    kinds = {one.kind for one in case.suspects} | {one.kind for one in case.risks}
+    kinds = {one.kind for one in case.suspects}
+    kinds |= {one.kind for one in (*case.risks, *case.meanwhile)}
     if "zombie-cgroups" not in kinds:
         return None
     found = zombies(recording, case.window)

@@ -32,6 +32,7 @@ def case_on_data(case: Case, data: Path | None) -> Case:
         case,
         evidence=tuple(replace(one, check=on_data(one.check, data)) for one in case.evidence),
         risks=risks_on_data(case.risks, data),
+        meanwhile=risks_on_data(case.meanwhile, data),
         actions=Actions(
             *(
                 tuple(on_data(line, data) for line in lines)

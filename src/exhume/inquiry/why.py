@@ -12,7 +12,7 @@ from exhume.diagnose.followed import following, harm_before
 from exhume.diagnose.hypotheses import HYPOTHESES
 from exhume.diagnose.judge import case_of
 from exhume.diagnose.place import place_of
-from exhume.diagnose.risks import risks_of
+from exhume.diagnose.risks import risks_of, split
 from exhume.diagnose.scene import Scene, Stall, Suspicion
 from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import Group, grouped, is_as_bad, symptoms
@@ -101,13 +101,16 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
     scene = _scene_of(inquiry, like)
     suspicions = _suspicions(scene)
     worst = tuple(group[0] for group in inquiry.groups)
-    risks = risks_of(seen, findings(seen), [one.window for one in like]) if with_risks else ()
+    besides, during = split(findings(seen) if with_risks else (), [one.window for one in like])
+    risks = risks_of(seen, besides)
     case = case_of(seen, scene, suspicions, worst, risks, gaps_of(inquiry.recording, seen))
     if case.verdict.root_cause is None:
         for before in harm_before(like, inquiry.groups, inquiry.seen.window):
             theirs = _suspicions(_scene_of(inquiry, before.group))
             suspicions += following(theirs, before, scene.symptom)
         case = case_of(seen, scene, suspicions, worst, risks, gaps_of(inquiry.recording, seen))
+    if case.verdict.root_cause is None:
+        case = replace(case, meanwhile=risks_of(seen, during))
     fix_ns = inquiry.question.fix_ns
     return case if fix_ns is None else replace(case, since_fix=since_fix(seen, like, fix_ns))
 

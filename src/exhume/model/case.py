@@ -137,7 +137,7 @@ class Actions(Struct, frozen=True):
 
 
 class Risk(Struct, frozen=True):
-    """What harms nobody yet."""
+    """What harms nobody yet, as far as can be told."""
 
     kind: str
     claim: str
@@ -183,6 +183,9 @@ class Case(Struct, frozen=True):
     symptoms: tuple[Symptom, ...] = ()
     """All of the window, the worst first; `symptom` is the one explained."""
     since_fix: SinceFix | None = None
+    meanwhile: tuple[Risk, ...] = ()
+    """Seen while the harm was done, and tied to it by nothing. Only where no root cause is named:
+    there it is what to look at next."""
 
     @property
     def other_suspects(self) -> tuple[Suspect, ...]:

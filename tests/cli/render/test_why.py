@@ -92,6 +92,12 @@ def test_a_healthy_node_is_told_in_a_few_lines() -> None:
     ]
 
 
+def test_what_was_seen_meanwhile_is_said_to_be_tied_to_nothing() -> None:
+    text = shown(replace(found(), meanwhile=(RISK,)))
+    _, _, after = text.partition("seen at that time, not tied to it\n")
+    assert after.startswith("  ! unit agent.service was started 30 times\n")
+
+
 def test_a_healthy_node_with_a_risk_says_what_will_hurt() -> None:
     text = shown(healthy(RISK))
     assert "will hurt soon either" not in text
@@ -153,8 +159,8 @@ def test_the_verdict_has_a_colour_of_its_own(status: str) -> None:
 
 @pytest.mark.parametrize("data", [None, Path("/srv/rec"), Path("/srv/two words; rm -rf")])
 def test_every_check_parses_as_a_command_of_ours(data: Path | None) -> None:
-    case = case_on_data(replace(found(), risks=(RISK,)), data)
-    checks = [one.check for one in case.evidence] + [one.check for one in case.risks]
+    case = case_on_data(replace(found(), risks=(RISK,), meanwhile=(RISK,)), data)
+    checks = [one.check for one in (*case.evidence, *case.risks, *case.meanwhile)]
     checks += [line.partition(":")[0].replace("TIME", "12:00") for line in case.actions.verify]
     for check in checks:
         program, command, *words = shlex.split(check)

@@ -1,7 +1,7 @@
 import { batch } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Case, CaseEntry, Evidence, Link, Party, Place, Suspect, Tests } from '../api'
+import type { Case, CaseEntry, Evidence, Link, Party, Place, Risk, Suspect, Tests } from '../api'
 import { address, download, Problem } from '../client'
 import { percent, plain, short, size } from '../figures'
 import { caseId, type Filter, filter, FILTER_KEYS, info, lanes, look, pick, tab, TABS, type Tab, utc, view, type View, VIEWS } from '../state'
@@ -38,7 +38,8 @@ export function CasePage() {
           <Actions one={one} />
           <List title="Suspects that remain" items={one.suspects.slice(one.verdict.root_cause ? 1 : 0).map((suspect) => `${words(suspect)} (${suspect.confidence})`)} />
           <List title="Rejected" items={one.rejected.map((suspect) => `${words(suspect)}: ${suspect.reason}`)} />
-          <List title="Risks" items={one.risks.map((risk) => `${risk.subject}: ${risk.claim}`)} />
+          <List title="Seen at that time, not tied to it" items={one.meanwhile.map(noticed)} />
+          <List title="Risks" items={one.risks.map(noticed)} />
           <List title="What is missing" items={one.gaps} />
         </section>
       </div>
@@ -199,6 +200,8 @@ function Downloads({ entry, span }: { entry: CaseEntry; span: Span }) {
     </p>
   )
 }
+
+const noticed = (one: Risk): string => `${one.subject}: ${one.claim}`
 
 const words = (one: Suspect): string => `${one.kind}, ${party(one.culprit)}${one.summary ? `: ${one.summary}` : ''}`
 

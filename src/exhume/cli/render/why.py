@@ -40,7 +40,8 @@ def render(case: Case, view: Viewpoint, width: int = 80) -> Group:
         _others(case, view, width),
         *_actions(case, width),
         _since_fix(case, view, width),
-        _risks(case.risks, width),
+        _risks("seen at that time, not tied to it", case.meanwhile, width),
+        _risks("what harms nobody yet", case.risks, width),
         _gaps(case.gaps, width),
     ]
     lines: list[Text] = []
@@ -242,10 +243,10 @@ def _since_fix(case: Case, view: Viewpoint, width: int) -> list[Text]:
     return [head, *flow([(printable(counted), PLAIN)], width, indent=2)]
 
 
-def _risks(risks: Sequence[Risk], width: int) -> list[Text]:
+def _risks(title: str, risks: Sequence[Risk], width: int) -> list[Text]:
     if not risks:
         return []
-    lines = [Text("what harms nobody yet", _BOLD)]
+    lines = [Text(title, _BOLD)]
     for one in risks:
         head = Text("  !", Style(color="yellow", bold=True))
         lines += flow([(printable(one.claim), PLAIN)], width, head=head, indent=4)
