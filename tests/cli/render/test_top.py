@@ -81,6 +81,22 @@ def test_no_samples_are_told_apart_from_no_work() -> None:
     assert "No samples: the cores were idle, or only counters were recorded." in shown(empty)
 
 
+@pytest.mark.parametrize(
+    ("seconds_sampled", "said"),
+    [
+        (0.0, "No samples: only counters were recorded."),
+        (5.0, "No samples of this, though cores were busy."),
+    ],
+)
+def test_cores_whose_times_say_that_they_were_busy_are_not_said_to_be_idle(
+    seconds_sampled: float, said: str
+) -> None:
+    full = CoreTimes(1, 0.0, 100.0, 0.0, 0.0, 0.0, 0.0, 0.0, 100.0)
+    text = shown(Top(top().window, Filter(), seconds_sampled, 0, (), (), (full,), ()))
+    assert said in text
+    assert "the cores were idle" not in text
+
+
 def test_the_filter_is_said() -> None:
     chosen = Filter((1, 2, 3), ("a", "b"), (7,), (), ("/x",), ("softirq",))
     text = shown(replace(top(), filter=chosen), 200)

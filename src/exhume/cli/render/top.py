@@ -35,6 +35,7 @@ FRAME_WORDS = {
 _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
 _CORES_NAMED = 3
+_IDLE = 95.0
 _SPARE_MODES = {"steal": 5, "iowait": 4, "irq": 3, "idle": 2, "user": 1}
 """Which go first where a line is short."""
 
@@ -48,11 +49,20 @@ def render(answer: Top, view: Viewpoint, look: Look) -> RenderableType:
     if answer.frames:
         parts += [*_frames(answer.frames, look), *_footnotes(answer.frames), Text()]
     if not answer.samples:
-        parts.append(Text("No samples: the cores were idle, or only counters were recorded."))
+        parts.append(Text(_without_samples(answer)))
     parts += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
     while isinstance(parts[-1], Text) and not parts[-1].plain:
         parts.pop()
     return Group(*parts)
+
+
+def _without_samples(answer: Top) -> str:
+    """Idle cores have none either, but not where their own times say that they were busy."""
+    if not any(one.idle_percent + one.iowait_percent < _IDLE for one in answer.core_times):
+        return "No samples: the cores were idle, or only counters were recorded."
+    if answer.seconds_recorded:
+        return "No samples of this, though cores were busy."
+    return "No samples: only counters were recorded."
 
 
 def described(chosen: Filter) -> str:
