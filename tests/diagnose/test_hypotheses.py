@@ -19,6 +19,7 @@ from exhume.model.lifecycles import ProcessEvents
 from exhume.model.occupancy import Occupant
 from tests.diagnose.made_up import (
     event,
+    hold,
     lifecycle,
     lives,
     load,
@@ -98,6 +99,28 @@ def test_its_rhythm_is_told() -> None:
 def test_a_thread_of_the_kernel_is_nobody_to_blame() -> None:
     case = judged(hogged(occupant("kworker/1:0", 0.95, is_kernel_thread=True)))
     assert case.verdict.root_cause is None
+
+
+def test_a_thread_of_the_kernel_that_held_the_core_is_named_as_the_mechanism() -> None:
+    work = {"kthread": 1.0, "process_one_work": 1.0, "css_release_work_fn": 1.0}
+    worker = occupant("kworker/1:9", 0.95, work, is_kernel_thread=True)
+    own = tuple(
+        hold(start, length, "kworker/1:9", is_one_call=False, deepest="css_release_work_fn")
+        for start, length in TIMES
+    )
+    case = judged(hogged(worker, holds=own))
+    assert case.verdict.root_cause is None
+    assert case.verdict.summary == (
+        f"kworker/1:9 held CPU 1 in the kernel (css_release_work_fn) {len(TIMES)} of {len(TIMES)} "
+        "times that victim waited; who queued that work is open"
+    )
+    assert [link.role for link in case.chain] == ["symptom", "mechanism"]
+    assert any("workqueue_queue_work" in gap for gap in case.gaps)
+
+
+def test_the_idle_task_holds_nothing() -> None:
+    idle = occupant("swapper/1", 0.95, pid=0, is_kernel_thread=True)
+    assert judged(hogged(idle)).suspects == ()
 
 
 def test_without_names_of_kernel_functions_the_holder_may_be_a_payer() -> None:

@@ -22,17 +22,22 @@ _LEAST_TURNS = 4
 _STEADY = 0.25
 _LEAST_WAITED = 0.1
 _LEAST_UNBROKEN_SECONDS = 0.4
+_QUEUED_BY = (
+    "who queues that work: perf record -a -g -e workqueue:workqueue_queue_work tells, at such a "
+    "time",
+)
 _PAID_FOR = ("zombie-walk", "reclaim", "compaction", "lock", "page-fault")
 
 
 def suspects(scene: Scene) -> Iterator[Suspicion]:
     for holder in holders(scene):
         occupant = holder.occupant
-        if occupant.is_kernel_thread or occupant.comm == scene.symptom.victim.comm:
+        if occupant.comm == scene.symptom.victim.comm:
             continue
-        if scene.symptom.victim.core is None and scene.core is None:
-            continue
-        yield _suspicion(scene, holder)
+        if not occupant.is_kernel_thread:
+            yield _suspicion(scene, holder)
+        elif occupant.pid > 0:
+            yield _kernel_thread(scene, holder)
 
 
 def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
@@ -77,6 +82,37 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         contradiction=not_waiting(scene) or ("" if priority else _shares(holder)),
         at_most=at_most,
     )
+
+
+def _kernel_thread(scene: Scene, holder: Holder) -> Suspicion:
+    """The mechanism alone: it works for others, and nothing in its stacks says for whom."""
+    occupant, victim = holder.occupant, scene.symptom.victim
+    function = _deepest(holder)
+    where = f" ({function})" if function else ""
+    is_queued = "process_one_work" in occupant.frames
+    open_ = "who queued that work is open" if is_queued else "on whose behalf is open"
+    return Suspicion(
+        kind="kernel-hog",
+        culprit=Party(core=scene.core),
+        summary=(
+            f"{occupant.name} held CPU {scene.core} in the kernel{where} {len(holder.stalls)} of "
+            f"{holder.of_stalls} times that {victim.name} waited; {open_}"
+        ),
+        steps=(held_core(scene, holder, f"in {function}" if function else _doing(occupant)),),
+        depth=0,
+        payer=party_of(occupant, scene.core),
+        victim=victim,
+        details={"mode": "system", **({"function": function} if function else {})},
+        contradiction=not_waiting(scene) or _shares(holder),
+        at_most="low",
+        missing=_QUEUED_BY if is_queued else (),
+    )
+
+
+def _deepest(holder: Holder) -> str:
+    """Where its time went in the longest hold; empty where that is not known."""
+    longest = max(holder.holds, key=lambda hold: hold.core_seconds, default=None)
+    return longest.deepest if longest is not None else ""
 
 
 def not_waiting(scene: Scene) -> str:
