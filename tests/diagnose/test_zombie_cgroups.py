@@ -18,6 +18,7 @@ from tests.diagnose.made_up import (
     occupant,
     process,
     scene,
+    series,
     symptom,
     zombies,
 )
@@ -95,6 +96,21 @@ def test_another_name_changes_nothing() -> None:
     cause = judged(story(events=renamed, lifecycles=lives)).verdict.root_cause
     assert cause is not None
     assert cause.culprit.unit == "zz9.service"
+
+
+def test_where_living_cgroups_were_not_counted_the_zombies_are_no_more_than_all() -> None:
+    """The kernel's own count has both."""
+    tracked = series("memcg.tracked", [value + 30 for value in COUNTS.values()], every=10)
+    case = judged(story(zombies=None, series=[tracked]))
+    cause = case.verdict.root_cause
+    assert cause is not None
+    assert cause.culprit.unit == "leaky.service"
+    assert cause.details["zombies_at_most"] == 2163
+    assert "zombies" not in cause.details
+    assert "payer walks at most 2,163 of them" in case.verdict.summary
+    assert "and at most 1.00 zombies came with each start" in case.chain[-1].claim
+    claims = [one.claim for one in case.evidence]
+    assert any(claim.startswith("at most 2,163 zombie cgroups") for claim in claims)
 
 
 def test_with_few_zombies_walking_them_is_no_cause() -> None:

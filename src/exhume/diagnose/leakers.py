@@ -8,9 +8,9 @@ from msgspec import Struct
 from exhume.derive import starts as derived
 from exhume.derive.runs import where_true
 from exhume.derive.starts import ASKED_EVERY_NS, MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
-from exhume.derive.zombies import known
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
+from exhume.diagnose.zombie_counts import counts_of
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.case import Outcome, Party, Tests
 from exhume.model.lifecycles import Lifecycle
@@ -41,6 +41,8 @@ class Leaker(Struct, frozen=True):
     """Rank correlation of starts and gains, interval by interval; NaN where too few."""
     against: str
     """What speaks against it; empty where nothing does."""
+    is_upper: bool = False
+    """What it gained may be living cgroups in part."""
 
     @property
     def fit(self) -> tuple[int, int, float, float]:
@@ -59,6 +61,8 @@ class _Gains(Struct, frozen=True):
     gained: F64
     level: F64
     """At the end."""
+    is_upper: bool
+    """Living cgroups are counted with them."""
 
 
 def leakers(seen: Observation) -> tuple[Leaker, ...]:
@@ -78,16 +82,11 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
 
 
 def _gains(seen: Observation) -> _Gains | None:
-    """By the count of zombies; by that of all that the kernel keeps where live ones are unknown."""
-    if seen.zombies is not None and len(seen.zombies.counts) > 1:
-        wall, counts = seen.zombies.wall_ns, seen.zombies.counts
-    else:
-        wall, counts = known(seen.node_series("memcg.tracked"))
-    if len(counts) < 2:
+    counts = counts_of(seen, least=2)
+    if len(counts.values) < 2:
         return None
-    return _Gains(
-        wall[:-1], wall[1:], np.diff(counts).astype(np.float64), counts[1:].astype(np.float64)
-    )
+    wall = counts.wall_ns
+    return _Gains(wall[:-1], wall[1:], np.diff(counts.values), counts.values[1:], counts.is_upper)
 
 
 def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
@@ -151,6 +150,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
         per_start,
         agreement,
         against,
+        gains.is_upper,
     )
 
 
@@ -294,5 +294,5 @@ def _joined(first: Leaker, second: Leaker) -> Leaker:
     )
     return Leaker(
         first.lifecycle, both, Tests(*outcomes), first.starts, first.gained, first.per_start,
-        first.agreement, first.against,
+        first.agreement, first.against, first.is_upper,
     )  # fmt: skip

@@ -8,14 +8,14 @@ from shlex import quote
 import numpy as np
 from msgspec import Struct
 
-from exhume.derive.zombies import LEAST_WALKED, known, seconds_per_zombie, walker_of
+from exhume.derive.zombies import LEAST_WALKED, seconds_per_zombie, walker_of
 from exhume.diagnose import four_tests
 from exhume.diagnose.holding import Holder, check_events, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import Match, match
 from exhume.diagnose.leakers import Leaker, leakers
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
 from exhume.diagnose.uncounted import uncounted_loops
-from exhume.model.arrays import F64, I64
+from exhume.diagnose.zombie_counts import counts_of
 from exhume.model.case import Actions, Outcome, Party, Tests
 from exhume.model.finding import Figure
 from exhume.model.memcgs import MemcgName
@@ -39,7 +39,8 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
     walked = _walk(scene, holder, walk)
     victim = scene.symptom.victim
     near = () if is_victim else (first,)
-    level = _level(scene, scene.symptom.wall_ns)
+    counts, at_ns = counts_of(scene.seen), scene.symptom.wall_ns
+    level = counts.at(at_ns)
     if np.isfinite(level) and level < LEAST_WALKED:
         yield Suspicion(
             kind="zombie-cgroups",
@@ -49,7 +50,7 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
             depth=2,
             payer=payer,
             victim=victim,
-            contradiction=f"there were only {level:.0f} zombies to walk",
+            contradiction=f"there were {counts.said(at_ns, 'only')} zombies to walk",
         )
         return
     found = leakers(scene.seen)
@@ -59,7 +60,7 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
             scene, holder, (*near, walked, _leak(scene, leaker)), leaker, payer, victim
         )
     if not fitting:
-        if not len(_counts(scene)[1]):
+        if not len(counts.values):
             yield from _uncounted(scene, holder, (*near, walked), payer, victim)
         yield _by_name(scene, (*near, walked), payer, victim)
 
@@ -72,13 +73,14 @@ def _suspicion(
     payer: Party,
     victim: Party,
 ) -> Suspicion:
-    name = leaker.culprit.name
+    name, at_ns = leaker.culprit.name, scene.symptom.wall_ns
+    counts = counts_of(scene.seen)
     return Suspicion(
         kind="zombie-cgroups",
         culprit=leaker.culprit,
         summary=(
             f"{name} starts again and again and leaves a dead memory cgroup behind each time; "
-            f"{payer.name} walks all {_level(scene, scene.symptom.wall_ns):,.0f} of them"
+            f"{payer.name} walks {counts.said(at_ns, 'all')} of them"
             + ("" if payer.comm == victim.comm else f" and so keeps {victim.name} waiting")
         ),
         steps=steps,
@@ -86,7 +88,7 @@ def _suspicion(
         payer=payer,
         victim=victim,
         details={
-            "zombies": round(_level(scene, scene.symptom.wall_ns)),
+            **counts.figure(at_ns),
             "starts": leaker.starts,
             "zombies_per_start": round(leaker.per_start, 3),
             **_per_zombie(scene, holder),
@@ -155,9 +157,7 @@ def _by_name(scene: Scene, steps: tuple[Step, ...], payer: Party, victim: Party)
         depth=2,
         payer=payer,
         victim=victim,
-        details={
-            "zombies": round(v) if np.isfinite(v := _level(scene, scene.symptom.wall_ns)) else -1
-        },
+        details=counts_of(scene.seen).figure(scene.symptom.wall_ns),
         actions=_actions(culprit),
         at_most="high" if names else "medium",
         missing=(
@@ -175,18 +175,19 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
     """Its time goes into walking them: the more there are, the longer it takes."""
     walks = _walks(holder)
     lengths = [one.core_seconds for one in walks]
-    levels = [_level(scene, one.window.start_ns) for one in walks]
+    counts = counts_of(scene.seen)
+    levels = [counts.at(one.window.start_ns) for one in walks]
     dose = four_tests.dose(levels, lengths)
     counted = np.isfinite(levels)
     order: Outcome = "untested"
     counterfactual: Outcome = "untested"
     proofs = [_walks_in(scene, holder, walk)]
     if counted.any():
-        at = _level(scene, scene.symptom.wall_ns)
+        at = counts.at(scene.symptom.wall_ns)
         order = "passed" if at >= LEAST_WALKED else "untested"
-        figures: dict[str, str | int | float] = {"zombies": round(at) if np.isfinite(at) else -1}
+        figures = counts.figure(scene.symptom.wall_ns)
         per_zombie = _seconds_per_zombie(scene, [(o.window, o.core_seconds) for o in walks])
-        text = f"{at:,.0f} zombie cgroups at the symptom"
+        text = f"{counts.said(scene.symptom.wall_ns)} zombie cgroups at the symptom"
         if dose == "passed" and np.isfinite(per_zombie):
             text += f"; each adds {1e6 * per_zombie:.0f} µs to its holds ({len(lengths)} compared)"
             figures["microseconds_per_zombie"] = round(1e6 * per_zombie, 1)
@@ -223,9 +224,10 @@ def _leak(scene: Scene, leaker: Leaker) -> Step:
     name, window = leaker.culprit.name, scene.seen.window
     life = leaker.lifecycle.median_lifetime_seconds
     lived = f", living {life:.2g} s each" if life is not None else ""
+    each = f"{'at most ' if leaker.is_upper else ''}{leaker.per_start:.2f}"
     claim = (
-        f"{name} was started {leaker.starts:,} times{lived}, and {leaker.per_start:.2f} zombies "
-        "came with each start"
+        f"{name} was started {leaker.starts:,} times{lived}, and {each} zombies came with each "
+        "start"
     )
     span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
     figures: dict[str, str | int | float] = {
@@ -251,23 +253,6 @@ def _left_by(scene: Scene, name: MemcgName) -> Step:
     check = f"exhume zombies --from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
     proof = Proof("memory cgroups", claim, figures, window, check)
     return Step(claim, "root_cause", Tests("passed", "passed", "passed"), (proof,))
-
-
-def _level(scene: Scene, wall_ns: int) -> float:
-    """Zombies at that time: between two counts in proportion, as they grow steadily.
-
-    Where live ones were not counted, all that the kernel keeps: few of thousands are alive.
-    """
-    wall, counts = _counts(scene)
-    return float(np.interp(wall_ns, wall, counts)) if len(counts) else float("nan")
-
-
-def _counts(scene: Scene) -> tuple[I64, F64]:
-    zombies = scene.seen.zombies
-    if zombies is not None and len(zombies.counts):
-        return zombies.wall_ns, zombies.counts.astype(np.float64)
-    wall, values = known(scene.seen.node_series("memcg.tracked"))
-    return wall, values.astype(np.float64)
 
 
 class _Walk(Struct, frozen=True):
@@ -297,7 +282,8 @@ def _per_zombie(scene: Scene, holder: Holder) -> dict[str, Figure]:
 
 
 def _seconds_per_zombie(scene: Scene, walks: Sequence[tuple[Window, float]]) -> float:
-    return seconds_per_zombie(walks, *_counts(scene))
+    counts = counts_of(scene.seen)
+    return seconds_per_zombie(walks, counts.wall_ns, counts.values)
 
 
 def _actions(culprit: Party) -> Actions:
