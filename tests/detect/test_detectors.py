@@ -146,6 +146,14 @@ def test_many_zombies_and_fast_growth_are_told_and_few_are_not() -> None:
     assert not found("zombie-cgroups", grown(300, 2))
 
 
+def test_what_walks_zombies_is_not_said_of_an_unknown_kernel() -> None:
+    seen = observation(zombies=zombies({0.0: 70_000, 300.0: 70_000}))
+    (known,) = found("zombie-cgroups", seen)
+    (unknown,) = found("zombie-cgroups", replace(seen, kernel=""))
+    assert {"walker", "reschedules"} <= set(known.figures)
+    assert not {"walker", "reschedules"} & set(unknown.figures)
+
+
 def test_a_stopped_cgroup_is_told() -> None:
     stopped = counter("cgroup.cpu_throttled_ns", burst(0, 600_000_000), "/pod1")
     (one,) = found("cpu-throttling", observation(series=[stopped]))

@@ -113,6 +113,30 @@ def test_where_living_cgroups_were_not_counted_the_zombies_are_no_more_than_all(
     assert any(claim.startswith("at most 2,163 zombie cgroups") for claim in claims)
 
 
+@pytest.mark.parametrize(
+    ("function", "kernel", "said"),
+    [
+        (
+            "memcg_numa_stat_show",
+            "5.4.0",
+            "(reading v1's memory.numa_stat of an ancestor; on Linux 5.4.0 that lets nobody else "
+            "run meanwhile)",
+        ),
+        ("memcg_numa_stat_show", "", "(reading v1's memory.numa_stat of an ancestor)"),
+        ("cgroup_rstat_flush_locked", "5.4.0", "(bringing the statistics of cgroups up to date)"),
+        ("mem_cgroup_iter", "5.4.0", "in mem_cgroup_iter"),
+    ],
+)
+def test_what_walks_is_told_by_the_function_that_was_seen(
+    function: str, kernel: str, said: str
+) -> None:
+    made = story(kernel=kernel)
+    case = judged(scene(made.seen, made.like, [occupant("payer", 0.99, {function: 1.0})]))
+    assert case.chain[2].claim.endswith(said)
+    by_file = "memory.numa_stat" in " ".join(case.actions.for_good)
+    assert by_file is (function == "memcg_numa_stat_show")
+
+
 def test_with_few_zombies_walking_them_is_no_cause() -> None:
     few = zombies({10.0 * i: 30 for i in range(60)})
     case = judged(story(zombies=few, events=(), lifecycles=()))

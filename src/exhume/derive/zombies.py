@@ -263,10 +263,15 @@ def walker_of(kernel: str) -> tuple[str, bool]:
     series of 2019), memory.numa_stat in 5.8 (dd8657b6c1cb). Reclaim walks them on all kernels, and
     calls cond_resched() as it goes.
     """
-    match = _KERNEL.match(kernel)
-    version = (int(match[1]), int(match[2])) if match else (99, 0)
+    version = version_of(kernel) or (99, 0)
     if version < (5, 2):
         return "reading memory.stat or v1's memory.numa_stat of an ancestor", False
     if version < (5, 8):
         return "reading v1's memory.numa_stat of an ancestor", False
     return "reclaim below an ancestor", True
+
+
+def version_of(kernel: str) -> tuple[int, int] | None:
+    """None where it is not known."""
+    match = _KERNEL.match(kernel)
+    return (int(match[1]), int(match[2])) if match else None

@@ -32,14 +32,14 @@ def zombies(seen: Observation) -> Iterator[Finding]:
         return
     holder = next((one.path for one in answer.parents), "")
     kind = _pin(answer.parents[0]) if answer.parents else ""
-    walker, reschedules = walker_of(seen.kernel)
     figures: dict[str, str | int | float] = {
         "zombies": answer.zombies,
         "live": answer.live if answer.live is not None else -1,
         "growth_per_hour": round(growth, 1),
-        "walker": walker,
-        "reschedules": "yes" if reschedules else "no",
     }
+    if seen.kernel:
+        walker, reschedules = walker_of(seen.kernel)
+        figures |= {"walker": walker, "reschedules": "yes" if reschedules else "no"}
     if holder:
         figures |= {"holder": holder, "pinned_by": kind}
     below = f" below {holder}" if holder else ""

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 from msgspec import Struct
 
 
-class KernelPath(Struct, frozen=True):
-    id: str
+class Functions(Struct, frozen=True):
+    """Names of kernel functions, some by how they begin."""
+
     exact: frozenset[str]
     starts: tuple[str, ...]
-    meaning: str
 
     def has(self, function: str) -> bool:
         # A clone by the compiler keeps its name before the dot: `shrink_node.constprop.0`.
         plain = function.partition(".")[0]
         return plain in self.exact or bool(self.starts and plain.startswith(self.starts))
+
+
+class KernelPath(Struct, frozen=True):
+    id: str
+    functions: Functions
+    meaning: str
+
+    def has(self, function: str) -> bool:
+        return self.functions.has(function)
 
 
 class Match(Struct, frozen=True):
@@ -32,15 +42,22 @@ class Match(Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def kernel_paths() -> tuple[KernelPath, ...]:
-    text = files("exhume.diagnose").joinpath("paths.toml").read_text(encoding="utf-8")
     return tuple(
-        KernelPath(
-            entry["id"],
-            frozenset(name for name in entry["frames"] if not name.endswith("*")),
-            tuple(name[:-1] for name in entry["frames"] if name.endswith("*")),
-            entry["meaning"],
-        )
-        for entry in tomllib.loads(text)["path"]
+        KernelPath(entry["id"], functions_of(entry["frames"]), entry["meaning"])
+        for entry in read_paths()["path"]
+    )
+
+
+def read_paths() -> dict[str, Any]:
+    text = files("exhume.diagnose").joinpath("paths.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def functions_of(names: Sequence[str]) -> Functions:
+    """A trailing * stands for any ending."""
+    return Functions(
+        frozenset(name for name in names if not name.endswith("*")),
+        tuple(name[:-1] for name in names if name.endswith("*")),
     )
 
 

@@ -8,13 +8,14 @@ from shlex import quote
 import numpy as np
 from msgspec import Struct
 
-from exhume.derive.zombies import LEAST_WALKED, seconds_per_zombie, walker_of
+from exhume.derive.zombies import LEAST_WALKED, seconds_per_zombie
 from exhume.diagnose import four_tests
 from exhume.diagnose.holding import Holder, check_events, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import Match, match
 from exhume.diagnose.leakers import Leaker, leakers
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
 from exhume.diagnose.uncounted import uncounted_loops
+from exhume.diagnose.walkers import walker_in
 from exhume.diagnose.zombie_counts import counts_of
 from exhume.model.case import Actions, Outcome, Party, Tests
 from exhume.model.finding import Figure
@@ -62,7 +63,7 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
     if not fitting:
         if not len(counts.values):
             yield from _uncounted(scene, holder, (*near, walked), payer, victim)
-        yield _by_name(scene, (*near, walked), payer, victim)
+        yield _by_name(scene, holder, (*near, walked), payer, victim)
 
 
 def _suspicion(
@@ -93,7 +94,7 @@ def _suspicion(
             "zombies_per_start": round(leaker.per_start, 3),
             **_per_zombie(scene, holder),
         },
-        actions=_actions(leaker.culprit),
+        actions=_actions(leaker.culprit, holder),
         contradiction=leaker.against,
     )
 
@@ -128,7 +129,7 @@ def _uncounted(
             payer=payer,
             victim=victim,
             details={"starts": loop.starts},
-            actions=_actions(loop.culprit),
+            actions=_actions(loop.culprit, holder),
             at_most="medium" if loop.tests.dose == "passed" else "low",
             missing=(
                 "how many zombies there are: import copies of /proc/cgroups with it, and counts of "
@@ -137,7 +138,9 @@ def _uncounted(
         )
 
 
-def _by_name(scene: Scene, steps: tuple[Step, ...], payer: Party, victim: Party) -> Suspicion:
+def _by_name(
+    scene: Scene, holder: Holder, steps: tuple[Step, ...], payer: Party, victim: Party
+) -> Suspicion:
     """Nobody who loops explains them: then by the name of the cgroups that were left."""
     zombies = scene.seen.zombies
     names = [one for one in zombies.names if one.left >= LEAST_WALKED] if zombies else []
@@ -158,7 +161,7 @@ def _by_name(scene: Scene, steps: tuple[Step, ...], payer: Party, victim: Party)
         payer=payer,
         victim=victim,
         details=counts_of(scene.seen).figure(scene.symptom.wall_ns),
-        actions=_actions(culprit),
+        actions=_actions(culprit, holder),
         at_most="high" if names else "medium",
         missing=(
             ()
@@ -198,13 +201,23 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
         window = scene.seen.window
         check = f"exhume zombies --from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
         proofs.append(Proof("memory cgroups", text, figures, window, check))
-    walker, reschedules = walker_of(scene.seen.kernel)
-    note = "lets others run meanwhile" if reschedules else "lets nobody else run meanwhile"
     claim = (
-        f"{holder.occupant.name} was walking dead memory cgroups in {walk.function} "
-        f"(on this kernel, {scene.seen.kernel or 'of unknown version'}, {walker}; it {note})"
+        f"{holder.occupant.name} was walking dead memory cgroups in {walk.function}"
+        f"{_told_of_walker(holder, scene.seen.kernel)}"
     )
     return Step(claim, "mechanism", Tests(order, "passed", dose, counterfactual), tuple(proofs))
+
+
+def _told_of_walker(holder: Holder, kernel: str) -> str:
+    """In brackets: what that function does, and whether others can run meanwhile; if known."""
+    walker = walker_in(holder.occupant.frames)
+    if walker is None:
+        return ""
+    lets_run = walker.lets_run_on(kernel)
+    if lets_run is None:
+        return f" ({walker.what})"
+    whom = "others" if lets_run else "nobody else"
+    return f" ({walker.what}; on Linux {kernel} that lets {whom} run meanwhile)"
 
 
 def _walks_in(scene: Scene, holder: Holder, walk: Match) -> Proof:
@@ -286,7 +299,7 @@ def _seconds_per_zombie(scene: Scene, walks: Sequence[tuple[Window, float]]) -> 
     return seconds_per_zombie(walks, counts.wall_ns, counts.values)
 
 
-def _actions(culprit: Party) -> Actions:
+def _actions(culprit: Party, holder: Holder) -> Actions:
     name = culprit.name
     if culprit.unit:
         unit = quote(culprit.unit)
@@ -299,17 +312,17 @@ def _actions(culprit: Party) -> Actions:
     else:
         stop = f"stop whatever starts {name} again and again"
         undo, good = f"start {name} again", f"repair {name}, or remove it"
+    walker = walker_in(holder.occupant.frames)
+    newer = "with a kernel of 7.2 or newer they do not come about"
+    if walker is not None and walker.mended:
+        newer = f"{walker.mended}; from 7.2 on they do not come about"
     return Actions(
         now=(
             stop,
             "free what pins the dead cgroups: delete the files they left on tmpfs, or "
             "`echo 1 > /proc/sys/vm/drop_caches` for page cache; a reboot frees all",
         ),
-        for_good=(
-            good,
-            "a kernel of 5.8 or newer walks them for memory.numa_stat no more; from 7.2 on they "
-            "do not come about",
-        ),
+        for_good=(good, newer),
         undo=(undo,),
         verify=(
             "exhume zombies --last 1h: the count stays flat",
