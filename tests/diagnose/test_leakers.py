@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from exhume.diagnose.leakers import leakers
+from exhume.diagnose.leakers import Leaker, leakers
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Outcome
 from exhume.model.observation import Observation
-from tests.diagnose.made_up import event, lifecycle, lives, observation, series, zombies
+from tests.diagnose.made_up import event, lifecycle, lives, observation, series, span, zombies
 
 LEAK = {10.0 * i: 100 + 20 * max(0, i - 10) for i in range(60)}
 """From second 100 on two a second."""
@@ -76,6 +78,35 @@ def test_a_unit_and_its_program_are_one_suspect() -> None:
     )
     (one,) = leakers(found)
     assert (one.culprit.unit, one.culprit.comm) == ("x.service", "agentd")
+
+
+def half_heard(**more: Any) -> Leaker:
+    """A unit and its program, of which a capture of the first 405 s tells."""
+    rows = [(10 * i + 0.5 * k, "agentd", "init") for i in range(10, 40) for k in range(20)]
+    process = lifecycle("process", "agentd", 600, "many short jobs", "init")
+    given: dict[str, Any] = {
+        "events": starts("x.service", 10, 60),
+        "lifecycles": (lifecycle("unit", "x.service", 1000), process),
+    } | more
+    (one,) = leakers(
+        observation(lives=lives(rows), sampled=(span(0, 405),), zombies=zombies(LEAK), **given)
+    )
+    return one
+
+
+def test_where_a_capture_has_ended_its_programs_were_not_quiet() -> None:
+    alone = lifecycle("process", "agentd", 600, "many short jobs", "init")
+    one = half_heard(events=(), lifecycles=(alone,))
+    assert one.against == ""
+    assert one.tests.counterfactual == "passed"
+    assert (round(one.per_start, 2), one.gained) == (1.0, 600)
+
+
+def test_a_unit_and_its_program_are_one_suspect_by_the_units_figures() -> None:
+    one = half_heard()
+    assert (one.culprit.unit, one.culprit.comm) == ("x.service", "agentd")
+    assert (one.lifecycle.kind, one.lifecycle.starts, one.starts) == ("unit", 1000, 980)
+    assert round(one.per_start, 2) == 1.0
 
 
 def test_where_only_the_kernels_count_is_known_that_is_taken() -> None:

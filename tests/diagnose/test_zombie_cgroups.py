@@ -66,6 +66,15 @@ def test_the_loop_is_found_and_payer_and_victim_are_told_apart() -> None:
     ]  # fmt: skip
 
 
+def test_starts_are_told_as_units_tells_them_and_those_between_counts_beside() -> None:
+    own = lifecycle("unit", "leaky.service", 2300, zombies_per_start=1.0)
+    case = judged(story(lifecycles=(own,)))
+    assert case.verdict.root_cause is not None
+    assert case.verdict.root_cause.details["starts"] == 2300
+    assert case.chain[-1].claim.startswith("leaky.service was started 2,300 times, ")
+    assert case.chain[-1].claim.endswith("with each of the 2,240 starts between two counts")
+
+
 def test_a_function_known_by_the_kernels_own_trace_is_said_to_be() -> None:
     made = story()
     told = scene(made.seen, made.like, [occupant("payer", 0.99, WALK, is_told=True)])
@@ -108,7 +117,7 @@ def test_where_living_cgroups_were_not_counted_the_zombies_are_no_more_than_all(
     assert cause.details["zombies_at_most"] == 2163
     assert "zombies" not in cause.details
     assert "payer walks at most 2,163 of them" in case.verdict.summary
-    assert "and at most 1.00 zombies came with each start" in case.chain[-1].claim
+    assert "and at most 1.00 zombies came with each " in case.chain[-1].claim
     claims = [one.claim for one in case.evidence]
     assert any(claim.startswith("at most 2,163 zombie cgroups") for claim in claims)
 

@@ -50,14 +50,15 @@ def most_left(one: Lifecycle, starts: tuple[I64, I64], wall_ns: I64, zombies: I6
     gained = np.maximum(0, change)
     lived = min(one.median_lifetime_seconds or 0.0, MOST_LIFETIME_SECONDS) + REMOVAL_SECONDS
     asked_ns = 0 if one.kind == "process" else ASKED_EVERY_NS
-    near = _started(wall, count, wall_ns[:-1] - round(lived * 1e9), wall_ns[1:] + asked_ns)
-    within = _started(wall, count, wall_ns[:-1], wall_ns[1:])
+    near = started(wall, count, wall_ns[:-1] - round(lived * 1e9), wall_ns[1:] + asked_ns)
+    within = started(wall, count, wall_ns[:-1], wall_ns[1:])
     came_without = gained[near == 0].sum() > _MOSTLY * gained.sum()
     left_nothing = gained.any() and within[change == 0].sum() > _MOSTLY * within.sum()
     return None if came_without or left_nothing else at_most
 
 
-def _started(wall: I64, count: I64, begin_ns: I64, end_ns: I64) -> I64:
+def started(wall: I64, count: I64, begin_ns: I64, end_ns: I64) -> I64:
+    """How often, in each of these intervals."""
     total = np.concatenate(([0], np.cumsum(count)))
     found: I64 = total[np.searchsorted(wall, end_ns, "right")]
     return found - total[np.searchsorted(wall, begin_ns, "right")]

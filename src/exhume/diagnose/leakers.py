@@ -23,7 +23,7 @@ _LEAST_PER_START, _MOST_PER_START = 0.2, 10.0
 _LEAST_STEADY, _STEADY = 3, 0.5
 _QUIET, _NOT_QUIET = 0.15, 0.5
 _SAME_PACE = 0.1
-_MOSTLY = 0.5
+_MOSTLY, _NEARLY_ALL = 0.5, 0.9
 _STANDS, _MANY = 0.05, 0.25
 _MOST_NUMBERED = 60_000
 """The kernel has 65,535 numbers for memory cgroups, dead ones included."""
@@ -34,6 +34,7 @@ class Leaker(Struct, frozen=True):
     culprit: Party
     tests: Tests
     starts: int
+    """Between two counts of zombies; its lifecycle has all."""
     gained: int
     """Zombies that came while it was seen."""
     per_start: float
@@ -76,7 +77,8 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
             continue
         wall, count = starts_of(seen, one)
         if len(wall):
-            found.append(_weigh(seen, one, wall, count, gains))
+            heard = _heard(seen, gains) if one.kind == "process" else gains
+            found.append(_weigh(seen, one, wall, count, heard))
     found.sort(key=lambda one: (one.fit, one.starts), reverse=True)
     return _merged(seen, found)
 
@@ -89,15 +91,30 @@ def _gains(seen: Observation) -> _Gains | None:
     return _Gains(wall[:-1], wall[1:], np.diff(counts.values), counts.values[1:], counts.is_upper)
 
 
+def _heard(seen: Observation, gains: _Gains) -> _Gains:
+    """Those in which starts of processes were recorded, if there are any: where a capture has ended
+    nobody was quiet."""
+    length = np.maximum(1, gains.end_ns - gains.start_ns)
+    covered = np.zeros(len(length))
+    for one in seen.sampled:
+        both = np.minimum(gains.end_ns, one.end_ns) - np.maximum(gains.start_ns, one.start_ns)
+        covered += np.maximum(both, 0) / length
+    here = covered >= _NEARLY_ALL
+    if not here.any():
+        return gains
+    return _Gains(
+        gains.start_ns[here], gains.end_ns[here], gains.gained[here], gains.level[here],
+        gains.is_upper,
+    )  # fmt: skip
+
+
 def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
     """When it was started, and how often at once."""
     return derived.starts_of(one, seen.events, seen.lives)
 
 
 def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gains) -> Leaker:
-    total = np.concatenate(([0], np.cumsum(count)))
-    started = total[np.searchsorted(wall, gains.end_ns, "right")]
-    started = started - total[np.searchsorted(wall, gains.start_ns, "right")]
+    started = derived.started(wall, count, gains.start_ns, gains.end_ns)
     seconds = (gains.end_ns - gains.start_ns) / 1e9
     active = (started > 0) | _about(gains, one, wall, count)
     gained = float(np.maximum(gains.gained, 0)[active].sum())
@@ -270,29 +287,30 @@ def _merged(seen: Observation, ranked: list[Leaker]) -> tuple[Leaker, ...]:
 
 
 def _same_starts(seen: Observation, a: Leaker, b: Leaker) -> bool:
-    if a.lifecycle.kind == b.lifecycle.kind or min(a.starts, b.starts) < LEAST_STARTS:
-        return False
-    if abs(a.starts - b.starts) > _SAME_PACE * max(a.starts, b.starts):
-        return False
     gains = _gains(seen)
-    if gains is None:
+    if a.lifecycle.kind == b.lifecycle.kind or gains is None:
         return False
-    edges = np.append(gains.start_ns, gains.end_ns[-1:])
+    heard = _heard(seen, gains)
     one, other = (
-        np.histogram(wall, edges, weights=count)[0]
-        for wall, count in (starts_of(seen, a.lifecycle), starts_of(seen, b.lifecycle))
+        derived.started(*starts_of(seen, leaker.lifecycle), heard.start_ns, heard.end_ns)
+        for leaker in (a, b)
     )
-    return len(edges) < 5 or rank_correlation(one, other) > 0.5
+    fewer, more = sorted((int(one.sum()), int(other.sum())))
+    if fewer < LEAST_STARTS or more - fewer > _SAME_PACE * more:
+        return False
+    return len(one) < 4 or rank_correlation(one.astype(np.float64), other.astype(np.float64)) > 0.5
 
 
 def _joined(first: Leaker, second: Leaker) -> Leaker:
+    """With the figures of the supervisor, who is named and whose log tells of every start."""
     a, b = first.culprit, second.culprit
     both = Party(unit=a.unit or b.unit, container=a.container or b.container, comm=a.comm or b.comm)
     outcomes = (
         x if x != "untested" else y
         for x, y in zip(first.tests.outcomes(), second.tests.outcomes(), strict=True)
     )
+    of = second if first.lifecycle.kind == "process" and not second.against else first
     return Leaker(
-        first.lifecycle, both, Tests(*outcomes), first.starts, first.gained, first.per_start,
-        first.agreement, first.against, first.is_upper,
+        of.lifecycle, both, Tests(*outcomes), of.starts, of.gained, of.per_start, of.agreement,
+        first.against, first.is_upper,
     )  # fmt: skip

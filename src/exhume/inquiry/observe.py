@@ -24,7 +24,7 @@ from exhume.store.queries.irqs import irqs
 from exhume.store.queries.kernel_names import unnamed_kernel_ratio
 from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
 from exhume.store.queries.occupancy import longest_runs, occupancy
-from exhume.store.queries.seconds_sampled import seconds_sampled
+from exhume.store.queries.seconds_sampled import sampled_windows, seconds_sampled
 from exhume.store.queries.series import series
 from exhume.store.queries.units import lifecycles
 from exhume.store.queries.zombies import zombies
@@ -67,6 +67,7 @@ def observe(recording: Recording, window: Window) -> Observation:
         crowds=(),
         unnamed_kernel_ratio=unnamed_kernel_ratio(recording, window),
         notes=tuple(recording.problems(window)),
+        sampled=sampled_windows(recording, window),
     )
     seen = replace(seen, unbroken=_unbroken(recording, seen))
     short = window.end_ns - window.start_ns <= SHORT_NS

@@ -78,6 +78,9 @@ class Observation(Struct, frozen=True):
     unnamed_kernel_ratio: float = 0.0
     """Of samples in the kernel, those whose function has no name."""
     notes: tuple[str, ...] = ()
+    sampled: tuple[Window, ...] = ()
+    """Where the window has stack samples, and with them starts of processes; empty where that is
+    not known."""
 
     def node_series(self, name: str) -> SeriesAnswer | None:
         return next(iter(self.series.get(name, ())), None)

@@ -90,7 +90,7 @@ def _suspicion(
         victim=victim,
         details={
             **counts.figure(at_ns),
-            "starts": leaker.starts,
+            "starts": leaker.lifecycle.starts,
             "zombies_per_start": round(leaker.per_start, 3),
             **_per_zombie(scene, holder),
         },
@@ -237,14 +237,16 @@ def _leak(scene: Scene, leaker: Leaker) -> Step:
     name, window = leaker.culprit.name, scene.seen.window
     life = leaker.lifecycle.median_lifetime_seconds
     lived = f", living {life:.2g} s each" if life is not None else ""
-    each = f"{'at most ' if leaker.is_upper else ''}{leaker.per_start:.2f}"
-    claim = (
-        f"{name} was started {leaker.starts:,} times{lived}, and {each} zombies came with each "
-        "start"
-    )
+    starts = leaker.lifecycle.starts
+    many = f"{'at most ' if leaker.is_upper else ''}{leaker.per_start:.2f} zombies"
+    each = "each start"
+    if leaker.starts != starts:
+        each = f"each of the {leaker.starts:,} starts between two counts"
+    claim = f"{name} was started {starts:,} times{lived}, and {many} came with {each}"
     span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
     figures: dict[str, str | int | float] = {
-        "starts": leaker.starts,
+        "starts": starts,
+        "starts_between_counts": leaker.starts,
         "zombies_gained": leaker.gained,
         "zombies_per_start": round(leaker.per_start, 3),
     }

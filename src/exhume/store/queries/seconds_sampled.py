@@ -1,10 +1,12 @@
-"""How much of a window has samples behind it: what shares of one core are of."""
+"""How much of a window has samples behind it, and where: what shares of one core are of."""
 
 from __future__ import annotations
 
 from exhume.model.window import Window
 from exhume.store.recording import Recording
-from exhume.store.view import runs
+from exhume.store.view import runs, wall_window
+
+_SEAM_NS = 2_000_000_000
 
 
 def seconds_sampled(recording: Recording, window: Window) -> float:
@@ -14,3 +16,18 @@ def seconds_sampled(recording: Recording, window: Window) -> float:
         for run in runs(view, window)
         if run.weight_ns
     )
+
+
+def sampled_windows(recording: Recording, window: Window) -> tuple[Window, ...]:
+    """Where there are samples, and with them every start and end of a process. What lies within a
+    seam of each other, as segments do, is one."""
+    found: list[Window] = []
+    for view in recording.views(window):
+        for run in runs(view, window):
+            if run.weight_ns:
+                own = wall_window(view.clock, run.start_ns, run.end_ns)
+                if found and own.start_ns <= found[-1].end_ns + _SEAM_NS:
+                    own = Window(found[-1].start_ns, max(found[-1].end_ns, own.end_ns))
+                    found.pop()
+                found.append(own)
+    return tuple(found)
