@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from exhume.diagnose.four_tests import widened
+from exhume.diagnose.process_times import cores_of
 from exhume.model.case import Outcome, Symptom
 from exhume.model.observation import Observation
 
@@ -32,7 +33,7 @@ def place_of(seen: Observation, group: Sequence[Symptom], others: Sequence[Sympt
     if (by_queue := _queue_core(seen, group[0])) is not None:
         return by_queue
     victim = group[0].victim.comm or ""
-    ran_on = seen.process_cores.get(victim, ())
+    ran_on = seen.process_cores.get(victim) or cores_of(seen, victim)
     if len(ran_on) == 1:
         return Place(ran_on[0], "passed", f"{victim} was only ever seen on CPU {ran_on[0]}")
     told = Counter(

@@ -6,6 +6,7 @@ It is the mechanism alone: that the core was taken is known, who took it is not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from exhume.detect.cores import bursts
 from exhume.diagnose.cause import mean_of, weigh
 from exhume.diagnose.four_tests import widened
 from exhume.diagnose.hypotheses.hogs import not_waiting
+from exhume.diagnose.process_times import TimedHolder, who_had
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.model.answers import MAP_MODES
 from exhume.model.arrays import Bool
@@ -65,26 +67,39 @@ def _suspicion(
     check = f"exhume cores --from {burst.start_ns / 1e9 - 5:.0f} --to {burst.end_ns / 1e9 + 5:.0f}"
     amount = mean_of(Intervals(own.start_ns, own.end_ns, taken))
     tests = weigh(scene, full, scene.place, amount)
+    proofs = [Proof("core times", claim, figures, burst, check)]
+    had, asked = "who had it was not recorded", f"who had CPU {core}"
+    holder = who_had(scene.seen, own.cores[0], burst)
+    if holder is not None:
+        proofs.append(_by_times(holder, burst))
+        had = f"{holder.party.name} was on it, and for whom it worked is open"
+        asked = f"what {holder.party.name} did on CPU {core}"
     return Suspicion(
         kind="kernel-hog" if mode == "system" else "unknown",
         culprit=Party(core=core),
-        summary=(
-            f"{was_full} in the kernel, and {victim.name} waited for it; who had it was not "
-            "recorded"
-        ),
-        steps=(
-            Step(claim, "mechanism", tests, (Proof("core times", claim, figures, burst, check),)),
-        ),
+        summary=f"{was_full} in the kernel, and {victim.name} waited for it; {had}",
+        steps=(Step(claim, "mechanism", tests, tuple(proofs)),),
         depth=1,
+        payer=None if holder is None else holder.party,
         victim=victim,
         details={"mode": mode, "seconds": round(burst.seconds, 1)},
         contradiction=not_waiting(scene),
         at_most="low",
         missing=(
-            f"who had CPU {core}: run exhume record on this node, or import perf captures (perf "
-            "record -F 97 -g -a) of such a time with the other files",
+            f"{asked}: run exhume record on this node, or import perf captures (perf record -F 97 "
+            "-g -a) of such a time with the other files",
         ),
     )
+
+
+def _by_times(holder: TimedHolder, burst: Window) -> Proof:
+    name, core = holder.party.name, holder.party.core
+    claim = f"{name} used {100 * holder.share:.0f} % of CPU {core} meanwhile, by its own times"
+    figures: dict[str, str | int | float] = {"share_of_core_percent": round(100 * holder.share, 1)}
+    instance = quote(f"{holder.party.pid} {holder.party.comm}")
+    span = f"--from {burst.start_ns / 1e9 - 5:.0f} --to {burst.end_ns / 1e9 + 5:.0f}"
+    check = f"exhume series process.system {instance} {span}"
+    return Proof("process times", claim, figures, burst, check)
 
 
 def _is_sampled(scene: Scene) -> bool:
