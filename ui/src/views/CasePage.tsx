@@ -3,10 +3,11 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Case, CaseEntry, Evidence, Link, Party, Place, Risk, Suspect, Tests } from '../api'
 import { address, download, Problem } from '../client'
-import { percent, plain, short, size } from '../figures'
+import { plain } from '../figures'
 import { caseId, type Filter, filter, FILTER_KEYS, info, lanes, look, pick, tab, TABS, type Tab, utc, view, type View, VIEWS } from '../state'
-import { duration, length, moment, range, type Span } from '../time'
+import { length, moment, range, type Span } from '../time'
 import { LANES, written } from '../url'
+import { figure, worded } from './named'
 import { CASES, useCases } from './Cases'
 
 export function CasePage() {
@@ -209,23 +210,4 @@ function party(one: Party): string {
   const name = one.unit ?? one.container ?? one.pod ?? one.comm ?? one.exe ?? one.cgroup
   const core = one.core === null ? '' : `core ${one.core}`
   return plain([name, one.pid !== null ? `pid ${one.pid}` : '', core].filter(Boolean).join(', ') || 'unknown')
-}
-
-const worded = (name: string): string => plain(name).replaceAll('_', ' ').replace(/ (seconds|percent|bytes)( per .*)?$/, '$2')
-
-/** A figure by the unit that its name ends in. */
-function figure(name: string, value: unknown): string {
-  if (typeof value === 'number') {
-    if (/^(pid|tid|core)$/.test(name)) return String(value)
-    if (name.includes('seconds')) return duration(value)
-    if (name.endsWith('percent')) return percent(value)
-    if (name.endsWith('bytes')) return size(value)
-    return short(value)
-  }
-  if (typeof value === 'object' && value !== null) {
-    const parts = Object.entries(value).filter(([, one]) => one !== null && one !== '')
-    const known = parts.filter(([key, one]) => key === 'name' || !parts.some(([other, same]) => other === 'name' && same === one))
-    return known.map(([key, one]) => (key === 'name' ? plain(String(one)) : `${worded(key)} ${figure(key, one)}`)).join(', ')
-  }
-  return value === null || value === undefined ? '–' : plain(String(value))
 }
