@@ -48,7 +48,7 @@ function row(one: Lifecycle): preact.JSX.Element {
   return (
     <tr>
       <td class="faint">{one.kind}</td>
-      <td>
+      <td class="name">
         <button class="plain" title="Filter the timeline by it" onClick={() => { addFilter(key, one.name); view.value = 'timeline' }}><b>{plain(one.name)}</b></button>{' '}
         <span class="faint">{plain(one.detail)}</span>
       </td>
