@@ -297,6 +297,17 @@ def test_no_view_is_wider_than_the_screen(tab: Watched) -> None:
             assert page.evaluate(TOO_WIDE) == [], (query, width)
 
 
+def test_a_lane_has_one_plot_after_the_letters_changed_their_size(tab: Watched) -> None:
+    tab.go(f"?pick={BURST}-{BURST + 6}")
+    page = tab.page
+    lanes = page.locator(".lane.line")
+    expect(page.locator(".lane.line .uplot")).to_have_count(3)
+    for width, height in SCREENS[:2] * 4:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(150)
+    assert [lane.locator(".uplot").count() for lane in lanes.all()] == [1, 1, 1]
+
+
 def test_a_case_leads_to_its_evidence(tab: Watched) -> None:
     tab.go()
     page = tab.page

@@ -104,7 +104,7 @@ export function LineLane({ name, label, data, lines, height, most, shown, lane }
     })
     const stop = effect(() => {
       void [axis.value, data.value, laneWidth.value, dark.value]
-      schedule(draw)
+      return schedule(draw) // a drawing after the lane's end would leave a plot that nobody removes
     })
     return () => {
       stop()

@@ -44,8 +44,8 @@ export const hover = signal<Hover | null>(null)
 
 const waiting = new Set<() => void>()
 
-/** Once before the next frame, however often it is called. */
-export function schedule(draw: () => void): void {
+/** Once before the next frame, however often it is called; what it returns calls it off. */
+export function schedule(draw: () => void): () => void {
   if (!waiting.size) {
     requestAnimationFrame(() => {
       const due = [...waiting]
@@ -54,6 +54,7 @@ export function schedule(draw: () => void): void {
     })
   }
   waiting.add(draw)
+  return () => void waiting.delete(draw)
 }
 
 /** A canvas of the right size for this screen, in CSS pixels. */
