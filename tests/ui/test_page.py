@@ -327,6 +327,46 @@ def test_a_case_leads_to_its_evidence(tab: Watched) -> None:
     expect(page.locator("article.case")).to_have_count(0)
 
 
+def test_back_and_forward_go_through_what_was_looked_at(tab: Watched) -> None:
+    tab.go()
+    page = tab.page
+    page.locator(".cases li button").first.click()
+    case = page.locator("article.case")
+    expect(case).to_be_visible()
+    page.locator(".evidence .link[href*='tab=']").first.click()
+    expect(page.locator(".selection-bar")).to_be_visible()
+    shown = selection(page)
+    page.get_by_role("tab", name="Who ran").click()
+    page.go_back()
+    expect(page.get_by_role("tab", name="Who ran")).to_have_attribute("aria-selected", "false")
+    page.go_back()
+    expect(case).to_be_visible()
+    page.go_forward()
+    expect(page.locator(".selection-bar b").first).to_have_text(shown)
+    page.go_back()
+    page.go_back()
+    expect(page.locator(".selection.none")).to_be_visible()
+
+
+def test_zooming_and_panning_are_no_steps_to_go_back_through(tab: Watched) -> None:
+    tab.go()
+    page = tab.page
+    page.get_by_role("button", name="Units").click()
+    page.get_by_role("button", name="Timeline").click()
+    before = page.evaluate("history.length")
+    for key in ("+", "+", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page).to_have_url(re.compile("axis="))
+    assert page.evaluate("history.length") == before
+    page.keyboard.press("ArrowLeft")
+    left = page.locator(".controls .what").inner_text()
+    page.get_by_role("button", name="Recorder").click()
+    page.go_back()
+    expect(page.locator(".controls .what")).to_have_text(left)
+    page.go_back()
+    expect(page.locator(".view h2")).to_have_text(re.compile("Units"))
+
+
 def test_the_selection_is_exported_as_a_file(tab: Watched) -> None:
     tab.go(f"?pick={BURST}-{BURST + 6}&core=3")
     page = tab.page

@@ -4,6 +4,7 @@ import { ask, needsToken, Problem, setToken } from './client'
 import { dark } from './colours'
 import { Header } from './Header'
 import { Help, helpShown } from './Help'
+import { keepAddress } from './history'
 import { onKey } from './keys'
 import { Selection } from './Selection'
 import { axis, follow, info, lanes, lookAtTheEnd, picked, view, whole } from './state'
@@ -11,7 +12,7 @@ import { numaNodes, queues } from './timeline/map'
 import { scaled } from './timeline/geometry'
 import { Timeline } from './timeline/Timeline'
 import { Controls } from './timeline/Controls'
-import { encode, firstAxis } from './url'
+import { firstAxis } from './url'
 import { CasePage } from './views/CasePage'
 import { Cases } from './views/Cases'
 import { Recorder } from './views/Recorder'
@@ -116,18 +117,6 @@ function loadLabels(): void {
   ask('/api/numa-nodes', { ...whole.value })
     .then((found) => (numaNodes.value = found))
     .catch(() => undefined)
-}
-
-function keepAddress(): () => void {
-  let timer = 0
-  return effect(() => {
-    const query = encode()
-    clearTimeout(timer)
-    timer = window.setTimeout(() => {
-      const wanted = query ? `?${query}` : location.pathname
-      if (wanted !== (location.search || location.pathname)) history.replaceState(null, '', wanted)
-    }, 150)
-  })
 }
 
 function Waiting({ problem }: { problem: Problem | null }) {
