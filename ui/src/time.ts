@@ -65,18 +65,26 @@ function parts(time: number, utc: boolean): Parts {
       }
 }
 
+/** More than a double of these years is off, less than anybody is shown. */
+const HALF_MICROSECOND = 5e-7
+
+/** A clock shows the second that has begun: nothing is rounded up to what has not come yet. */
+function begun(time: number): { second: number; rest: number } {
+  const at = time + HALF_MICROSECOND
+  const second = Math.floor(at)
+  return { second, rest: at - second }
+}
+
 /** `03:14:07`, with as many decimals as asked for. */
 export function clock(time: number, utc: boolean, decimals = 0): string {
-  const scale = 10 ** decimals
-  const rounded = Math.round(time * scale) / scale
-  const whole = Math.floor(rounded + 1e-9)
-  const p = parts(whole, utc)
-  const fraction = decimals ? '.' + String(Math.round((rounded - whole) * scale)).padStart(decimals, '0') : ''
+  const { second, rest } = begun(time)
+  const p = parts(second, utc)
+  const fraction = decimals ? '.' + String(Math.floor(rest * 10 ** decimals)).padStart(decimals, '0') : ''
   return `${two(p.hour)}:${two(p.minute)}:${two(p.second)}${fraction}`
 }
 
 export function day(time: number, utc: boolean): string {
-  const p = parts(time, utc)
+  const p = parts(begun(time).second, utc)
   return `${p.year}-${two(p.month)}-${two(p.day)}`
 }
 

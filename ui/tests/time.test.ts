@@ -1,13 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import { clock, duration, range, settled, ticks, within, zoomed } from '../src/time'
+import { clock, duration, moment, range, settled, ticks, within, zoomed } from '../src/time'
 
 const NIGHT = 1794788047.123 // 2026-11-16 00:14:07.123 UTC
 
 describe('times as words', () => {
-  test('a clock time has as many decimals as asked for, and rounds into the next second', () => {
+  test('a clock time has as many decimals as asked for, and is never ahead', () => {
     expect(clock(NIGHT, true)).toBe('00:14:07')
     expect(clock(NIGHT, true, 3)).toBe('00:14:07.123')
-    expect(clock(NIGHT + 0.8766, true, 1)).toBe('00:14:08.0')
+    expect(clock(NIGHT + 0.8766, true, 1)).toBe('00:14:07.9')
+  })
+  test('decimals that a double can not hold exactly are those that were written', () => {
+    for (let milli = 0; milli < 1000; milli++) {
+      expect(clock(Number(`1794788047.${String(milli).padStart(3, '0')}`), true, 3)).toBe(`00:14:07.${String(milli).padStart(3, '0')}`)
+    }
+  })
+  test('the day is that of the clock beside it, up to midnight and after', () => {
+    const midnight = 1761350400
+    expect(moment(midnight - 0.3, true)).toBe('2025-10-24 23:59:59')
+    expect(range({ start: midnight - 0.3, end: midnight + 100 }, true)).toBe('2025-10-24 23:59:59 – 2025-10-25 00:01:40')
+    expect(moment(midnight - 2e-7, true, 3)).toBe('2025-10-25 00:00:00.000')
+    expect(moment(midnight - 1e-6, true, 3)).toBe('2025-10-24 23:59:59.999')
   })
   test('a range tells the date once unless it crosses midnight', () => {
     expect(range({ start: NIGHT, end: NIGHT + 60 }, true)).toBe('2026-11-16 00:14:07 – 00:15:07')
