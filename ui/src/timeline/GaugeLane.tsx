@@ -1,8 +1,9 @@
 import { computed, useComputed } from '@preact/signals'
 import { HUES, css } from '../colours'
 import { inUnit, plain, unitName } from '../figures'
-import { lanes } from '../state'
+import { axis, lanes } from '../state'
 import { hover, scaled } from './geometry'
+import { lastSeen } from './sight'
 import { LineLane } from './LineLane'
 import { useStretch } from './stretch'
 
@@ -29,7 +30,7 @@ export function GaugeLane({ field, height }: { field: string; height: number }) 
     return lines
       .slice(0, 2)
       .map((line) => {
-        const value = at >= 0 ? line.values[at] : line.last
+        const value = at >= 0 ? line.values[at] : lastSeen(data.value.times, line, axis.value)
         const who = line.instance ? plain(line.instance) + ' ' : ''
         return `${who}${inUnit(value, unit)} ${unitName(unit)}`.trim()
       })

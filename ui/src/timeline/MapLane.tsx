@@ -6,7 +6,7 @@ import { length } from '../time'
 import { box, GUTTER, fontSize, hover, laneWidth, plotWidth, scaled, schedule, sized, themed, xOf } from './geometry'
 import { look, nodeLines, nodeStarts, problem, queueNames, seen, shownRows } from './map'
 import { Pictures } from './paint'
-import { worstSeen } from './worst'
+import { worstSeen } from './sight'
 
 const pictures = new Pictures()
 const NO_CORES = 'No core is in this recording: mpstat, copies of /proc/stat and perf record -a have them.'

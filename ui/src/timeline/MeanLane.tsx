@@ -5,7 +5,7 @@ import { axis, show } from '../state'
 import { hover, themed } from './geometry'
 import { LineLane } from './LineLane'
 import { bySamples, nodeLines } from './map'
-import { worstSeen } from './worst'
+import { meanSeen, worstSeen } from './sight'
 
 const BY_SAMPLES =
   'The map counts samples here: columns are narrower than a second, or no times of cores were recorded. Only what the profiler saw, without steal and iowait.'
@@ -22,16 +22,15 @@ export function MeanLane({ height }: { height: number }) {
   )
   const said = useComputed(() => {
     const { times, mean, worst, core } = nodeLines.value
-    let at = -1
-    if (hover.value) {
-      const time = hover.value.time
-      at = times.findIndex((one, index) => one <= time && (times[index + 1] ?? Infinity) > time)
-    } else {
-      at = worstSeen(nodeLines.value, axis.value)
-    }
+    const time = hover.value?.time
+    const at =
+      time === undefined
+        ? worstSeen(nodeLines.value, axis.value)
+        : times.findIndex((one, index) => one <= time && (times[index + 1] ?? Infinity) > time)
     if (at < 0) return ''
     const whose = core[at]! >= 0 ? ` core ${core[at]}` : ''
-    return `mean${of.value.mean} ${percent(mean[at])} · worst${of.value.worst} ${percent(worst[at])}${whose}`
+    const average = time === undefined ? meanSeen(nodeLines.value, axis.value) : mean[at]
+    return `mean${of.value.mean} ${percent(average)} · worst${of.value.worst} ${percent(worst[at])}${whose}`
   })
   return (
     <div class="lane-with-close">
