@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from exhume.model.core import NO_CORE
 from exhume.model.event import Event
@@ -261,13 +261,24 @@ def test_zombies_units_and_the_recorder_have_pages(tab: Watched) -> None:
     tab.go()
     page = tab.page
     page.get_by_role("button", name="Zombies", exact=True).click()
-    expect(page.locator(".view")).to_contain_text("60 114")
+    expect(page.locator(".view")).to_contain_text("60,114")
     expect(page.locator(".view")).to_contain_text("/system.slice/ecs.service")
     page.get_by_role("button", name="Units").click()
     expect(page.locator(".view tbody tr").first).to_contain_text("crash loop")
     expect(page.locator("tr .pulse.crash-loop .start").first).to_be_visible()
     page.get_by_role("button", name="Recorder").click()
     expect(page.locator(".view")).to_contain_text("node-1")
+
+
+def test_counts_are_grouped_as_in_the_terminal(tab: Watched) -> None:
+    def restarted(route: Route) -> None:
+        answer = route.fetch().json()
+        answer["lifecycles"][0] |= {"mark": "crash loop", "starts": 22055}
+        route.fulfill(json=answer)
+
+    tab.page.route("**/api/units?*", restarted)
+    tab.go("?view=units")
+    expect(tab.page.locator(".units tbody tr").first).to_contain_text("22,055")
 
 
 SCREENS = ((3840, 2160), (1440, 900), (1280, 800), (800, 900), (500, 900))

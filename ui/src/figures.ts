@@ -37,8 +37,9 @@ export function short(value: number | null | undefined): string {
   return String(Number(value.toPrecision(3)))
 }
 
+/** Whole numbers as the terminal and the texts of cases have them: 61,234. */
 export const grouped = (value: number): string =>
-  String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ' ')
+  String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',')
 
 export const counted = (value: number, noun: string, plural = noun + 's'): string =>
   `${grouped(value)} ${value === 1 ? noun : plural}`

@@ -6,9 +6,9 @@ test('percentages are those of the terminal', () => {
 })
 
 test('large figures are short', () => {
-  expect([61_234, 123_456, 1_234_567, 0.1234].map(short)).toEqual(['61 234', '123 k', '1.23 M', '0.123'])
+  expect([61_234, 123_456, 1_234_567, 0.1234].map(short)).toEqual(['61,234', '123 k', '1.23 M', '0.123'])
   expect(size(338_000)).toBe('330 KiB')
-  expect(inUnit(6e9, 'nanoseconds per second')).toBe('6 000 ms/s')
+  expect(inUnit(6e9, 'nanoseconds per second')).toBe('6,000 ms/s')
 })
 
 test('cores are told as ranges', () => {

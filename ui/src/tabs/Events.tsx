@@ -1,5 +1,5 @@
 import { useAnswer } from '../client'
-import { counted, plain } from '../figures'
+import { counted, grouped, plain } from '../figures'
 import { picked, pick, utc } from '../state'
 import { clock, moment } from '../time'
 import { Answered, Notes } from './parts'
@@ -32,7 +32,7 @@ export function Events() {
                       </button>
                       {one.count > 1 && one.last_time > one.first_time && ` … ${clock(one.last_time, utc.value)}`}
                     </td>
-                    <td class="nowrap">{one.kind}{one.count > 1 && <span class="tag">× {one.count}</span>}</td>
+                    <td class="nowrap">{one.kind}{one.count > 1 && <span class="tag">× {grouped(one.count)}</span>}</td>
                     <td class="subject"><b>{plain(one.subject)}</b>{one.core !== null && <span class="faint"> core {one.core}</span>}</td>
                     <td class="wide">{plain(one.text)} {one.signature && <span class="tag">{one.signature}</span>}</td>
                   </tr>
@@ -43,7 +43,7 @@ export function Events() {
           {answer.left_out > 0 && <p class="faint">{counted(answer.left_out, 'more line')} of less account.</p>}
           {answer.counted.length > 0 && (
             <p class="faint">
-              {answer.counted.slice(0, 24).map((one) => `${plain(one.name)} ${one.kind} × ${one.count}`).join(' · ')}
+              {answer.counted.slice(0, 24).map((one) => `${plain(one.name)} ${one.kind} × ${grouped(one.count)}`).join(' · ')}
             </p>
           )}
         </>

@@ -123,7 +123,7 @@ function Heat({ cells }: { cells: SubSecondCells }) {
         class="heat"
         style={box(width, high + bottom)}
         role="img"
-        aria-label={`Sub-second heat map, ${cells.columns} seconds; the fullest cell has ${cells.most} samples`}
+        aria-label={`Sub-second heat map, ${cells.columns} seconds; the fullest cell has ${counted(cells.most, 'sample')}`}
         onPointerDown={(event) => {
           setFrom(cellOf(event))
           setAt(cellOf(event))

@@ -2,7 +2,7 @@ import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { EventMark } from '../api'
 import { dark } from '../colours'
-import { plain } from '../figures'
+import { grouped, plain } from '../figures'
 import { axis, info, pick } from '../state'
 import { box, GUTTER, fontSize, laneWidth, plotWidth, scaled, schedule, sized, themed, unit, xOf } from './geometry'
 import { crowded, labelStart, type Marked, placed } from './labels'
@@ -14,7 +14,7 @@ const PIXELS = 24
 
 /** What a mark says in a few words. */
 export function markLabel(mark: EventMark): string {
-  const many = mark.count > 1 ? ` ×${mark.count}` : ''
+  const many = mark.count > 1 ? ` ×${grouped(mark.count)}` : ''
   const what = mark.signature || (mark.kind === 'kernel-log' || mark.kind === 'job-log' ? mark.text : mark.kind)
   const whose = mark.subject.length > 22 ? mark.subject.slice(0, 20) + '…' : mark.subject
   return plain(`${whose ? whose + ' ' : ''}${what}`.slice(0, 48)) + many

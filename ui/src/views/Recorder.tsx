@@ -15,10 +15,10 @@ export function Recorder() {
       <h2>{plain(recorded.node)} <span class="faint">{plain(recorded.kernel)}</span></h2>
       <dl class="figures">
         <Fact name="recorded" value={range(recorded.window, utc.value)} />
-        <Fact name="cores" value={String(recorded.cores.length)} />
+        <Fact name="cores" value={grouped(recorded.cores.length)} />
         <Fact name="samples" value={short(recorded.samples)} />
         <Fact name="on disk" value={size(recorded.size_bytes)} />
-        <Fact name="gaps" value={String(recorded.gaps.length)} />
+        <Fact name="gaps" value={grouped(recorded.gaps.length)} />
       </dl>
       <Answered of={asked}>
         {(status) => (

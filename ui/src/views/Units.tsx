@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Lifecycle } from '../api'
 import { useAnswer } from '../client'
-import { counted, percent, plain, short, size } from '../figures'
+import { counted, grouped, percent, plain, short, size } from '../figures'
 import { addFilter, axis, utc, view } from '../state'
 import { Answered, Notes } from '../tabs/parts'
 import { duration, moment } from '../time'
@@ -53,7 +53,7 @@ function row(one: Lifecycle): preact.JSX.Element {
         <span class="faint">{plain(one.detail)}</span>
       </td>
       <td><span class={`mark ${classOf(one.mark)}`}>{one.mark}</span></td>
-      <td class="figure">{one.starts}</td>
+      <td class="figure">{grouped(one.starts)}</td>
       <td class="figure">{short(one.starts_per_hour)}</td>
       <td class="figure">{one.pace_seconds === null ? '–' : duration(one.pace_seconds)}</td>
       <td class="figure">{percent(one.success_percent_of_known_ends)}</td>

@@ -26,7 +26,7 @@ function Found({ answer }: { answer: ZombiesAnswer }) {
         <Fact name="a zombie holds" value={size(answer.bytes_per_zombie)} />
       </dl>
       {answer.counts.length > 1 ? (
-        <Curve times={answer.time} values={answer.counts} label={`Zombies over time, now ${answer.zombies}`} shown={(value) => grouped(Math.round(value))} />
+        <Curve times={answer.time} values={answer.counts} label={`Zombies over time, now ${short(answer.zombies)}`} shown={(value) => grouped(Math.round(value))} />
       ) : (
         <p class="empty">No curve: fewer than two valid counts in what the axis shows. Zoom out (Home).</p>
       )}
