@@ -389,6 +389,19 @@ def test_the_selection_is_exported_as_a_file(tab: Watched) -> None:
     assert "trainer" not in text
 
 
+@pytest.mark.parametrize("name", ["export", "+ filter", "+ lane"])
+def test_escape_closes_a_menu_and_nothing_else(tab: Watched, name: str) -> None:
+    tab.go(f"?pick={BURST}-{BURST + 6}")
+    page = tab.page
+    page.get_by_role("button", name=name).click()
+    expect(page.locator(".drop li button").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".drop")).to_have_count(0)
+    expect(page.locator(".selection-bar")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".selection.none")).to_be_visible()
+
+
 def test_a_server_with_a_token_is_opened_with_it(browser: Browser, data: Path) -> None:
     with served(data, token="s3cret") as address:
         context = browser.new_context()

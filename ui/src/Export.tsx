@@ -1,16 +1,15 @@
 import { useState } from 'preact/hooks'
 import { address, download, Problem } from './client'
+import { Menu } from './Menu'
 import { selected } from './selected'
 import { info } from './state'
 
 /** The selection in other tools' formats. */
 export function Export() {
-  const [open, setOpen] = useState(false)
   const [said, setSaid] = useState('')
   const formats = info.value?.export_formats ?? []
   if (!formats.length) return null
   const save = async (format: string): Promise<void> => {
-    setOpen(false)
     setSaid('…')
     try {
       await download(address('/api/export/{format}', { ...selected.value }, { format }), `exhume.${format}`)
@@ -20,18 +19,17 @@ export function Export() {
     }
   }
   return (
-    <div class="menu right">
+    <>
       {said && <span class="faint">{said}</span>}
-      <button class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>export ▾</button>
-      {open && (
-        <div class="drop narrow">
+      <Menu name="export ▾" menu="right" button="plain" drop="narrow">
+        {(close) => (
           <ul>
             {formats.map((format) => (
-              <li key={format}><button onClick={() => void save(format)}>{format}</button></li>
+              <li key={format}><button onClick={() => { close(); void save(format) }}>{format}</button></li>
             ))}
           </ul>
-        </div>
-      )}
-    </div>
+        )}
+      </Menu>
+    </>
   )
 }

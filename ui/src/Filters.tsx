@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useAnswer } from './client'
 import { percent, plain, ranges } from './figures'
+import { Menu } from './Menu'
 import { addFilter, dropFilter, filter, FILTER_KEYS, type FilterKey, info, MODES, NUMERIC, picked } from './state'
 
 interface Offer {
@@ -11,8 +12,6 @@ interface Offer {
 
 /** Chips of what is filtered by, and a box that knows what there is. */
 export function Filters() {
-  const [open, setOpen] = useState(false)
-  const [text, setText] = useState('')
   const chosen = FILTER_KEYS.flatMap((key) => filter.value[key].map((value) => ({ key, value })))
   const cores = filter.value.core
   return (
@@ -29,30 +28,32 @@ export function Filters() {
             {key} {plain(String(value))} <span aria-hidden="true">×</span>
           </button>
         ))}
-      <div class="menu">
-        <button class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>+ filter</button>
-        {open && (
-          <div class="drop" onKeyDown={(event) => event.key === 'Escape' && (event.stopPropagation(), setOpen(false))}>
-            <input
-              type="search"
-              autoFocus
-              placeholder="kubelet, core 39, unit:ecs.service…"
-              aria-label="Search filters"
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-              onKeyDown={(event) => {
-                const typed = event.key === 'Enter' ? typedFilter(text) : null
-                if (typed) {
-                  addFilter(typed.key, typed.value)
-                  setOpen(false)
-                }
-              }}
-            />
-            <Offers text={text} done={() => setOpen(false)} />
-          </div>
-        )}
-      </div>
+      <Menu name="+ filter" button="plain">{(close) => <Choice done={close} />}</Menu>
     </div>
+  )
+}
+
+function Choice({ done }: { done: () => void }) {
+  const [text, setText] = useState('')
+  return (
+    <>
+      <input
+        type="search"
+        autoFocus
+        placeholder="kubelet, core 39, unit:ecs.service…"
+        aria-label="Search filters"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          const typed = event.key === 'Enter' ? typedFilter(text) : null
+          if (typed) {
+            addFilter(typed.key, typed.value)
+            done()
+          }
+        }}
+      />
+      <Offers text={text} done={done} />
+    </>
   )
 }
 

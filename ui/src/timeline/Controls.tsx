@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useAnswer } from '../client'
 import { hue } from '../colours'
+import { Menu } from '../Menu'
 import { axis, info, lanes, order, type Order, ORDERS, show, SHOWS, utc } from '../state'
 import { duration, length, range } from '../time'
 import { numaNodes } from './map'
@@ -43,49 +44,43 @@ export function Controls() {
           )
         })}
       </fieldset>
-      <AddLane />
+      <Menu name="+ lane">{(close) => <Fields done={close} />}</Menu>
       {order.value === 'numa' && numaNodes.value?.length === 0 && <p class="why-not" role="status">By number: {NO_NUMA}.</p>}
     </div>
   )
 }
 
-function AddLane() {
-  const [open, setOpen] = useState(false)
+function Fields({ done }: { done: () => void }) {
   const [text, setText] = useState('')
-  const asked = useAnswer('/api/fields', open && info.value ? {} : null)
+  const asked = useAnswer('/api/fields', info.value ? {} : null)
   const found = (asked.answer?.fields ?? [])
     .filter((one) => one.is_recorded && !lanes.value.includes(one.field.id))
     .filter((one) => `${one.field.id} ${one.field.help}`.toLowerCase().includes(text.toLowerCase()))
   return (
-    <div class="menu">
-      <button aria-expanded={open} onClick={() => setOpen(!open)}>+ lane</button>
-      {open && (
-        <div class="drop" onKeyDown={(event) => event.key === 'Escape' && setOpen(false)}>
-          <input
-            type="search"
-            autoFocus
-            placeholder="zombies, fault, squeezed, wait…"
-            aria-label="Search fields"
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-          <ul>
-            {found.slice(0, 60).map(({ field }) => (
-              <li key={field.id}>
-                <button
-                  onClick={() => {
-                    lanes.value = [...lanes.value, field.id]
-                    setOpen(false)
-                  }}
-                >
-                  <b>{field.id}</b> <span class="faint">{field.help}</span>
-                </button>
-              </li>
-            ))}
-            {!found.length && <li class="faint">{asked.busy ? 'Reading…' : 'No recorded field fits.'}</li>}
-          </ul>
-        </div>
-      )}
-    </div>
+    <>
+      <input
+        type="search"
+        autoFocus
+        placeholder="zombies, fault, squeezed, wait…"
+        aria-label="Search fields"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <ul>
+        {found.slice(0, 60).map(({ field }) => (
+          <li key={field.id}>
+            <button
+              onClick={() => {
+                lanes.value = [...lanes.value, field.id]
+                done()
+              }}
+            >
+              <b>{field.id}</b> <span class="faint">{field.help}</span>
+            </button>
+          </li>
+        ))}
+        {!found.length && <li class="faint">{asked.busy ? 'Reading…' : 'No recorded field fits.'}</li>}
+      </ul>
+    </>
   )
 }
