@@ -1,8 +1,8 @@
 import type { Problem } from './client'
 import { plain } from './figures'
 import { helpShown } from './Help'
-import { axis, follow, info, limits, look, lookAtTheEnd, theme, utc, view, type View, whole } from './state'
-import { length, range } from './time'
+import { follow, info, limits, look, theme, toggleFollow, utc, view, type View, whole } from './state'
+import { range } from './time'
 
 const NAMES: [View, string][] = [
   ['timeline', 'Timeline'],
@@ -10,8 +10,6 @@ const NAMES: [View, string][] = [
   ['units', 'Units'],
   ['recorder', 'Recorder'],
 ]
-const FOLLOWED_SECONDS = 120
-const LEAST_FOLLOWED_SECONDS = 30
 
 export function Header({ problem }: { problem: Problem | null }) {
   const recorded = info.value!
@@ -59,10 +57,4 @@ export function Header({ problem }: { problem: Problem | null }) {
       <button class="plain" aria-label="Help" title="Mouse and keys (?)" onClick={() => (helpShown.value = true)}>?</button>
     </header>
   )
-}
-
-function toggleFollow(): void {
-  follow.value = !follow.value
-  if (!follow.value) return
-  lookAtTheEnd(Math.min(Math.max(length(axis.value), LEAST_FOLLOWED_SECONDS), FOLLOWED_SECONDS))
 }

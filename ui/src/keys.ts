@@ -1,7 +1,7 @@
 // What keys do anywhere on the page.
 
 import { helpShown } from './Help'
-import { axis, filter, follow, hasFilter, limits, look, noFilter, pan, pick, picked, zoom } from './state'
+import { axis, filter, follow, hasFilter, limits, look, noFilter, pan, pick, picked, toggleFollow, zoom } from './state'
 
 export function onKey(event: KeyboardEvent): void {
   const target = event.target as HTMLElement
@@ -27,7 +27,7 @@ const ACTIONS: Record<string, (event: KeyboardEvent) => void> = {
   Home: () => look(limits.value),
   s: () => pick({ ...axis.value }),
   z: () => picked.value && look(picked.value),
-  f: () => (follow.value = !follow.value),
+  f: toggleFollow,
   '?': () => (helpShown.value = !helpShown.value),
   Escape: () => {
     if (helpShown.value) helpShown.value = false

@@ -91,6 +91,16 @@ export function lookAtTheEnd(wide: number): void {
   axis.value = { start: end - wide * 0.98, end: end + wide * 0.02 }
 }
 
+const FOLLOWED_SECONDS = 120
+const LEAST_FOLLOWED_SECONDS = 30
+
+/** What has ended can't be followed. */
+export function toggleFollow(): void {
+  follow.value = !follow.value && (info.value?.is_live ?? false)
+  if (!follow.value) return
+  lookAtTheEnd(Math.min(Math.max(length(axis.value), LEAST_FOLLOWED_SECONDS), FOLLOWED_SECONDS))
+}
+
 export function zoom(factor: number, at?: number): void {
   const around = at ?? (axis.value.start + axis.value.end) / 2
   look(zoomed(axis.value, around, factor, LEAST_SECONDS))
