@@ -211,6 +211,20 @@ def test_zooming_and_panning_move_everything_on_one_axis(tab: Watched) -> None:
     expect(page.get_by_role("dialog", name="Help")).to_have_count(0)
 
 
+@pytest.mark.parametrize("query", ["?axis=1-2", "?axis=1-2&view=units", "?axis=1-2&view=zombies"])
+def test_from_a_time_of_which_nothing_was_recorded_a_button_leads_back(
+    tab: Watched, query: str
+) -> None:
+    tab.go(query)
+    said = tab.page.locator(".outside")
+    expect(said).to_contain_text("1970-01-01 00:00:01")
+    expect(tab.page.locator(".cases li button").first).to_be_visible()
+    said.get_by_role("button").click()
+    expect(said).to_have_count(0)
+    tab.page.get_by_role("button", name="Timeline").click()
+    expect(tab.page.locator(".controls .what")).to_contain_text("2026-11-15")
+
+
 def test_a_frame_can_be_hidden_kept_and_turned_around(tab: Watched) -> None:
     tab.go(f"?pick={BURST}-{BURST + 6}&core=3&zoom=kubelet")
     page = tab.page

@@ -7,7 +7,7 @@ import { Help, helpShown } from './Help'
 import { keepAddress } from './history'
 import { onKey } from './keys'
 import { Selection } from './Selection'
-import { axis, follow, info, lanes, lookAtTheEnd, picked, view, whole } from './state'
+import { axis, follow, info, isOutside, lanes, look, lookAtTheEnd, measured, picked, utc, view, type View, whole } from './state'
 import { numaNodes, queues } from './timeline/map'
 import { scaled } from './timeline/geometry'
 import { Timeline } from './timeline/Timeline'
@@ -18,7 +18,7 @@ import { Cases } from './views/Cases'
 import { Recorder } from './views/Recorder'
 import { Units } from './views/Units'
 import { Zombies } from './views/Zombies'
-import { length } from './time'
+import { length, range } from './time'
 
 const POLL_MS = 600
 const QUIET_POLL_MS = 5000
@@ -38,6 +38,7 @@ export function App() {
       <Header problem={problem} />
       <main>
         <div class="stage">
+          <Outside />
           {view.value === 'timeline' && <TimelineView />}
           {view.value === 'zombies' && <Zombies />}
           {view.value === 'units' && <Units />}
@@ -67,6 +68,19 @@ function TimelineView() {
       <Timeline room={room} />
       <Selection />
     </>
+  )
+}
+
+const ABOUT_THE_AXIS: readonly View[] = ['timeline', 'zombies', 'units']
+
+/** Nobody should have to pan back from there. */
+function Outside() {
+  if (!isOutside.value || !ABOUT_THE_AXIS.includes(view.value)) return null
+  return (
+    <p class="outside" role="status">
+      The axis shows {range(axis.value, utc.value)}, when nothing was recorded.{' '}
+      <button onClick={() => look(measured.value)}>Show what was recorded</button>
+    </p>
   )
 }
 

@@ -71,6 +71,9 @@ export const zoomPath = signal<string[]>([])
 export const whole = computed<Span>(() => info.value?.window ?? { start: 0, end: 1 })
 export const hasFilter = computed(() => FILTER_KEYS.some((key) => filter.value[key].length > 0))
 
+/** An address may name a time at which nothing was recorded. */
+export const isOutside = computed(() => axis.value.end <= whole.value.start || axis.value.start >= whole.value.end)
+
 /** A little more than everything, so that the ends can be seen as ends. */
 export const limits = computed<Span>(() => withMargin(whole.value))
 /** What to look at first. */

@@ -2,7 +2,7 @@ import { computed } from '@preact/signals'
 import { useAnswer } from '../client'
 import type { CaseEntry } from '../api'
 import { plain } from '../figures'
-import { caseId, info, utc, view, whole } from '../state'
+import { caseId, info, isOutside, utc, view, whole } from '../state'
 import { arrived } from '../timeline/map'
 import { moment, settled } from '../time'
 
@@ -11,7 +11,7 @@ const EVERY_SECONDS = 60
 
 export const CASES = 5
 
-const ready = computed(() => arrived.value > 0 || view.value !== 'timeline')
+const ready = computed(() => arrived.value > 0 || view.value !== 'timeline' || isOutside.value)
 
 /** Cases of the whole recording, beside everything. */
 export const useCases = () => {
