@@ -257,6 +257,18 @@ def test_a_frame_that_is_held_stays_while_the_mouse_goes_on(tab: Watched) -> Non
     expect(page.locator(".chips .chip")).to_have_text(re.compile(f"only {re.escape(held)}"))
 
 
+def test_bars_of_who_ran_lie_in_the_middle_of_their_rows(tab: Watched) -> None:
+    tab.go(f"?pick={BURST}-{BURST + 6}&tab=who")
+    page = tab.page
+    expect(page.locator(".who .strip button", has_text="%").first).to_be_visible()
+    off = page.evaluate("""[...document.querySelectorAll('.who tbody tr')].map(row => {
+        const middle = box => (box.top + box.bottom) / 2
+        const strip = row.querySelector('.strip').getBoundingClientRect()
+        return Math.abs(middle(strip) - middle(row.getBoundingClientRect()))
+    })""")
+    assert max(off) < 1.5, off
+
+
 def test_the_sub_second_map_is_brushed_to_part_of_a_second(tab: Watched) -> None:
     tab.go(f"?pick={BURST}-{BURST + 6}&tab=sub-second")
     page = tab.page
