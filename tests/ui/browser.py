@@ -45,6 +45,13 @@ class Watched(Struct):
         mouse.move(*end)
         mouse.up()
 
+    def middle_of_map(self) -> tuple[float, float]:
+        x, y, width, height = self.box("map")
+        return x + width / 2, y + height / 2
+
+    def selection(self) -> str:
+        return self.page.locator(".selection-bar b").first.inner_text()
+
     def pixels(self, selector: str) -> str:
         """A fingerprint of what a canvas shows."""
         drawn: str = self.page.locator(selector).evaluate("canvas => canvas.toDataURL()")

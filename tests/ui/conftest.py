@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from exhume.web.page import is_built
-from tests.ui.browser import ARGUMENTS, CHROMIUM
+from tests.ui.browser import ARGUMENTS, CHROMIUM, Watched, opened, served
+from tests.ui.story import written
 
 
 @pytest.hookimpl(trylast=True)
@@ -26,3 +27,20 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(ARGUMENTS))
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("story"))
+
+
+@pytest.fixture(scope="session")
+def address(data: Path, browser: Browser) -> Iterator[str]:
+    with served(data) as found:
+        yield found
+
+
+@pytest.fixture
+def tab(browser: Browser, address: str) -> Iterator[Watched]:
+    with opened(browser, address) as watched:
+        yield watched

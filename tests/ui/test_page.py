@@ -3,91 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
-import numpy as np
-import pytest
-from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, expect
 
 from exhume.model.core import NO_CORE
-from exhume.model.event import Event
-from exhume.model.segment import SegmentData
-from exhume.model.series import Block
 from exhume.store.writer import write_segment
-from tests.cli.story import BURST_AT, START_WALL, segments
-from tests.store.make import SECOND, by_hand
-from tests.ui.browser import Scheme, Watched, opened, served
-
-HOSTILE = "<img src=x onerror=alert(1)>"
-ESCAPES = "\x1b]0;pwned\x07\u202egnp"
-BURST = START_WALL + BURST_AT
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("story")
-    for index, part in enumerate(segments({"unit": "ecs.service"})):
-        write_segment(root, sampled(part, index * 600))
-    return root
-
-
-def sampled(part: SegmentData, first: int) -> SegmentData:
-    """The story has counters and events; here is who was on the cores."""
-    stacks = (
-        ("trainer", "main", "matmul"),
-        ("kubelet", "main", "k_seq_read", "k_mem_cgroup_nr_lru_pages"),
-        (HOSTILE, ESCAPES, "k_read"),
-    )
-    threads = (
-        (50, 50, "trainer", "/a"),
-        (60, 60, "kubelet", "/system.slice/kubelet.service"),
-        (70, 70, HOSTILE, f"/{HOSTILE}"),
-    )
-    rng = np.random.default_rng(first)
-    samples = [
-        (int(core), float(at), 0, 0)
-        for core in range(4)
-        for at in np.sort(rng.uniform(0, 600, 900))
-        if not (core == 3 and BURST_AT <= first + at < BURST_AT + 6)
-    ]
-    samples += [(2, float(at), 2, 2) for at in np.arange(0.4, 600, 2.0)]
-    if first <= BURST_AT < first + 600:
-        samples += [(3, BURST_AT - first + n / 97, 1, 1) for n in range(6 * 97)]
-    made = by_hand(samples, stacks=stacks, threads=threads, seconds=600, hz=97.0,
-                   start_ns=part.start_ns)  # fmt: skip
-    hostile = Event(part.start_ns + 30 * SECOND, "job-log", HOSTILE, ESCAPES,
-                    fields={"signature": "ray.actor_died", "class": "job"})  # fmt: skip
-    times = np.arange(5, 600, 60, dtype=np.int64) * SECOND + part.start_ns
-    nodes = np.tile(np.array([0, 1, 0, 1], np.int64), (len(times), 1))
-    numa = Block("topology.numa_node", ("0", "1", "2", "3"), times, nodes)
-    return replace(
-        part,
-        blocks=(*part.blocks, numa),
-        samples=made.samples,
-        tree=made.tree,
-        threads=made.threads,
-        stretches=made.stretches,
-        events=tuple(sorted((*part.events, hostile), key=lambda event: event.time_ns)),
-    )
-
-
-@pytest.fixture(scope="module")
-def address(data: Path, browser: Browser) -> Iterator[str]:
-    with served(data) as found:
-        yield found
-
-
-@pytest.fixture
-def tab(browser: Browser, address: str) -> Iterator[Watched]:
-    with opened(browser, address) as watched:
-        yield watched
-
-
-def selection(page: Page) -> str:
-    return page.locator(".selection-bar b").first.inner_text()
+from tests.cli.story import START_WALL
+from tests.store.make import by_hand
+from tests.ui.browser import Watched, opened, served
+from tests.ui.story import BURST, HOSTILE
 
 
 def test_brushing_the_burst_names_the_core_and_the_function(tab: Watched) -> None:
@@ -107,36 +33,6 @@ def test_brushing_the_burst_names_the_core_and_the_function(tab: Watched) -> Non
     expect(page.locator("table.who tbody tr").first).to_contain_text("kubelet")
     page.get_by_role("tab", name="Frames").click()
     expect(page.locator("tbody tr").first).to_contain_text(re.compile("seq_read|main|mem_cgroup"))
-
-
-def test_the_address_reproduces_the_view(browser: Browser, tab: Watched) -> None:
-    tab.go()
-    page = tab.page
-    page.mouse.move(*middle_of_map(tab))
-    page.mouse.wheel(0, -400)
-    x, y, width, height = tab.box("map")
-    tab.drag((x + width * 0.4, y + height / 2), (x + width * 0.6, y + height / 2))
-    page.get_by_role("tab", name="Diff").click()
-    page.locator(".segmented label", has_text="system").first.click()
-    page.locator(".segmented label", has_text="by heat").click()
-    page.get_by_role("button", name="+ filter").click()
-    page.get_by_label("Search filters").fill("comm:kubelet")
-    page.get_by_label("Search filters").press("Enter")
-    expect(page.locator(".chip")).to_have_text(re.compile("comm kubelet"))
-    expect(page).to_have_url(re.compile("comm=kubelet"))
-    shown, where = selection(page), page.url
-    with opened(browser, where) as again:
-        again.go()
-        expect(again.page.locator(".selection-bar b").first).to_have_text(shown)
-        expect(again.page.get_by_role("tab", name="Diff")).to_have_attribute(
-            "aria-selected", "true"
-        )
-        expect(again.page.locator(".chip")).to_have_text(re.compile("comm kubelet"))
-        expect(again.page.locator(".segmented label.on")).to_have_text(
-            [re.compile("system"), re.compile("by heat")]
-        )
-        again.page.wait_for_timeout(300)
-        assert again.page.url == where
 
 
 def test_cores_are_ordered_by_numa_node_with_a_line_between(tab: Watched) -> None:
@@ -162,11 +58,6 @@ def test_where_numa_nodes_were_not_recorded_the_page_says_so(tab: Watched) -> No
     expect(tab.page.locator('canvas[data-lane="map"]')).to_have_attribute("data-nodes", "")
 
 
-def middle_of_map(tab: Watched) -> tuple[float, float]:
-    x, y, width, height = tab.box("map")
-    return x + width / 2, y + height / 2
-
-
 def test_a_hostile_name_is_text_in_every_tab(tab: Watched) -> None:
     tab.go(f"?pick={BURST - 5}-{BURST + 5}")
     page = tab.page
@@ -183,46 +74,6 @@ def test_a_hostile_name_is_text_in_every_tab(tab: Watched) -> None:
     expect(page.locator("#panel table")).to_contain_text(HOSTILE)
     assert page.locator("img").count() == 0
     assert "\x1b" not in page.locator("body").inner_text()
-
-
-def test_zooming_and_panning_move_everything_on_one_axis(tab: Watched) -> None:
-    tab.go()
-    page = tab.page
-    before = page.locator(".controls .what").inner_text()
-    page.mouse.move(*middle_of_map(tab))
-    for _ in range(12):
-        page.mouse.wheel(0, -300)
-    expect(page.locator(".controls .what")).not_to_have_text(before)
-    for _ in range(60):
-        page.mouse.wheel(0, -600)
-    expect(page.locator(".controls .what")).to_contain_text("10 ms")
-    page.keyboard.press("Home")
-    expect(page.locator(".controls .what")).to_have_text(before)
-    page.keyboard.press("+")
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".controls .what")).not_to_have_text(before)
-    page.keyboard.press("s")
-    expect(page.locator(".selection-bar")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator(".selection.none")).to_be_visible()
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Help")).to_have_count(0)
-
-
-@pytest.mark.parametrize("query", ["?axis=1-2", "?axis=1-2&view=units", "?axis=1-2&view=zombies"])
-def test_from_a_time_of_which_nothing_was_recorded_a_button_leads_back(
-    tab: Watched, query: str
-) -> None:
-    tab.go(query)
-    said = tab.page.locator(".outside")
-    expect(said).to_contain_text("1970-01-01 00:00:01")
-    expect(tab.page.locator(".cases li button").first).to_be_visible()
-    said.get_by_role("button").click()
-    expect(said).to_have_count(0)
-    tab.page.get_by_role("button", name="Timeline").click()
-    expect(tab.page.locator(".controls .what")).to_contain_text("2026-11-15")
 
 
 def test_a_frame_can_be_hidden_kept_and_turned_around(tab: Watched) -> None:
@@ -257,25 +108,13 @@ def test_a_frame_that_is_held_stays_while_the_mouse_goes_on(tab: Watched) -> Non
     expect(page.locator(".chips .chip")).to_have_text(re.compile(f"only {re.escape(held)}"))
 
 
-def test_bars_of_who_ran_lie_in_the_middle_of_their_rows(tab: Watched) -> None:
-    tab.go(f"?pick={BURST}-{BURST + 6}&tab=who")
-    page = tab.page
-    expect(page.locator(".who .strip button", has_text="%").first).to_be_visible()
-    off = page.evaluate("""[...document.querySelectorAll('.who tbody tr')].map(row => {
-        const middle = box => (box.top + box.bottom) / 2
-        const strip = row.querySelector('.strip').getBoundingClientRect()
-        return Math.abs(middle(strip) - middle(row.getBoundingClientRect()))
-    })""")
-    assert max(off) < 1.5, off
-
-
 def test_the_sub_second_map_is_brushed_to_part_of_a_second(tab: Watched) -> None:
     tab.go(f"?pick={BURST}-{BURST + 6}&tab=sub-second")
     page = tab.page
     canvas = page.locator("canvas.heat")
     box = canvas.bounding_box()
     assert box is not None
-    before = selection(page)
+    before = tab.selection()
     column = min(26, (box["width"] - 62) // 60)
     x = box["x"] + 62 + 30 * column + column / 2
     tab.drag((x, box["y"] + 200), (x, box["y"] + 100))
@@ -294,55 +133,6 @@ def test_zombies_units_and_the_recorder_have_pages(tab: Watched) -> None:
     expect(page.locator("tr .pulse.crash-loop .start").first).to_be_visible()
     page.get_by_role("button", name="Recorder").click()
     expect(page.locator(".view")).to_contain_text("node-1")
-
-
-def test_counts_are_grouped_as_in_the_terminal(tab: Watched) -> None:
-    def restarted(route: Route) -> None:
-        answer = route.fetch().json()
-        answer["lifecycles"][0] |= {"mark": "crash loop", "starts": 22055}
-        route.fulfill(json=answer)
-
-    tab.page.route("**/api/units?*", restarted)
-    tab.go("?view=units")
-    expect(tab.page.locator(".units tbody tr").first).to_contain_text("22,055")
-
-
-SCREENS = ((3840, 2160), (1440, 900), (1280, 800), (800, 900), (500, 900))
-TOO_WIDE = """async () => {
-    const found = () => [...document.querySelectorAll('html, body, main, .stage, fieldset')]
-        .filter(one => one.scrollWidth > one.clientWidth).map(one => one.outerHTML.slice(0, 80))
-    for (let tries = 0; tries < 100 && found().length; tries++)
-        await new Promise(again => setTimeout(again, 50))
-    return found()
-}"""
-"""What still is after a while: what is drawn follows the screen's size only with the next frame."""
-
-
-def test_no_view_is_wider_than_the_screen(tab: Watched) -> None:
-    page = tab.page
-    tab.go()
-    page.locator(".cases li button").first.click()
-    expect(page).to_have_url(re.compile("case="))
-    case = page.url.partition("?")[2]
-    tabs = ("flame", "sub-second", "who", "diff", "frames", "events", "samples")
-    views = [f"?{case}", *(f"?view={view}" for view in ("zombies", "units", "recorder"))]
-    for query in ("", *views, *(f"?pick={BURST}-{BURST + 6}&tab={one}" for one in tabs)):
-        tab.go(query)
-        expect(page.locator(".loading")).to_have_count(0)
-        for width, height in SCREENS:
-            page.set_viewport_size({"width": width, "height": height})
-            assert page.evaluate(TOO_WIDE) == [], (query, width)
-
-
-def test_a_lane_has_one_plot_after_the_letters_changed_their_size(tab: Watched) -> None:
-    tab.go(f"?pick={BURST}-{BURST + 6}")
-    page = tab.page
-    lanes = page.locator(".lane.line")
-    expect(page.locator(".lane.line .uplot")).to_have_count(3)
-    for width, height in SCREENS[:2] * 4:
-        page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(150)
-    assert [lane.locator(".uplot").count() for lane in lanes.all()] == [1, 1, 1]
 
 
 def test_a_case_leads_to_its_evidence(tab: Watched) -> None:
@@ -364,46 +154,6 @@ def test_a_case_leads_to_its_evidence(tab: Watched) -> None:
     expect(page.locator("article.case")).to_have_count(0)
 
 
-def test_back_and_forward_go_through_what_was_looked_at(tab: Watched) -> None:
-    tab.go()
-    page = tab.page
-    page.locator(".cases li button").first.click()
-    case = page.locator("article.case")
-    expect(case).to_be_visible()
-    page.locator(".evidence .link[href*='tab=']").first.click()
-    expect(page.locator(".selection-bar")).to_be_visible()
-    shown = selection(page)
-    page.get_by_role("tab", name="Who ran").click()
-    page.go_back()
-    expect(page.get_by_role("tab", name="Who ran")).to_have_attribute("aria-selected", "false")
-    page.go_back()
-    expect(case).to_be_visible()
-    page.go_forward()
-    expect(page.locator(".selection-bar b").first).to_have_text(shown)
-    page.go_back()
-    page.go_back()
-    expect(page.locator(".selection.none")).to_be_visible()
-
-
-def test_zooming_and_panning_are_no_steps_to_go_back_through(tab: Watched) -> None:
-    tab.go()
-    page = tab.page
-    page.get_by_role("button", name="Units").click()
-    page.get_by_role("button", name="Timeline").click()
-    before = page.evaluate("history.length")
-    for key in ("+", "+", "ArrowRight"):
-        page.keyboard.press(key)
-    expect(page).to_have_url(re.compile("axis="))
-    assert page.evaluate("history.length") == before
-    page.keyboard.press("ArrowLeft")
-    left = page.locator(".controls .what").inner_text()
-    page.get_by_role("button", name="Recorder").click()
-    page.go_back()
-    expect(page.locator(".controls .what")).to_have_text(left)
-    page.go_back()
-    expect(page.locator(".view h2")).to_have_text(re.compile("Units"))
-
-
 def test_the_selection_is_exported_as_a_file(tab: Watched) -> None:
     tab.go(f"?pick={BURST}-{BURST + 6}&core=3")
     page = tab.page
@@ -413,19 +163,6 @@ def test_the_selection_is_exported_as_a_file(tab: Watched) -> None:
     text = Path(saved.value.path()).read_text()
     assert "kubelet;main;k_seq_read" in text
     assert "trainer" not in text
-
-
-@pytest.mark.parametrize("name", ["export", "+ filter", "+ lane"])
-def test_escape_closes_a_menu_and_nothing_else(tab: Watched, name: str) -> None:
-    tab.go(f"?pick={BURST}-{BURST + 6}")
-    page = tab.page
-    page.get_by_role("button", name=name).click()
-    expect(page.locator(".drop li button").first).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator(".drop")).to_have_count(0)
-    expect(page.locator(".selection-bar")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator(".selection.none")).to_be_visible()
 
 
 def test_a_server_with_a_token_is_opened_with_it(browser: Browser, data: Path) -> None:
@@ -449,18 +186,6 @@ def test_lanes_are_chosen_from_what_was_recorded(tab: Watched) -> None:
     expect(page.locator('[data-lane="softnet.squeezed"]')).to_be_visible()
     page.get_by_label("Remove the lane softnet.squeezed").click()
     expect(page.locator('[data-lane="softnet.squeezed"]')).to_have_count(0)
-
-
-def test_dark_and_light_are_drawn_differently(browser: Browser, address: str) -> None:
-    drawn = {}
-    schemes: tuple[Scheme, ...] = ("light", "dark")
-    for scheme in schemes:
-        with opened(browser, address, color_scheme=scheme) as tab:
-            with tab.page.expect_response(re.compile("/api/cores")):
-                tab.go()
-            tab.page.wait_for_timeout(400)
-            drawn[scheme] = tab.pixels('canvas[data-lane="map"]')
-    assert drawn["light"] != drawn["dark"]
 
 
 def test_no_recording_says_what_to_do(browser: Browser, tmp_path: Path) -> None:
