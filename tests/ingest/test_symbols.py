@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,53 @@ def test_a_vmlinux_below_symfs_must_be_of_that_kernel(tmp_path: Path) -> None:
     assert found.table.name(row) == "do_syscall_64"
     features.build_ids[KERNEL] = OTHER_ID
     assert kernel_name(places, features)[0] == ""
+
+
+def machine(folder: Path, release: str = "5.4.0", notes: bytes = b"") -> Host:
+    """One called `here`, whose kernel's functions are called `own_…`."""
+    for name, text in (("hostname", "here"), ("osrelease", release)):
+        write(folder / "proc" / "sys" / "kernel" / name, f"{text}\n")
+    write(folder / "proc" / "kallsyms", KALLSYMS.replace(" do_", " own_"))
+    write(folder / "sys" / "kernel" / "notes", notes)
+    return Host(proc=folder / "proc", sys=folder / "sys")
+
+
+def note_of(build_id: bytes) -> bytes:
+    return struct.pack("=III", 4, len(build_id), 3) + b"GNU\0" + build_id
+
+
+def test_of_the_kernels_names_the_surest_are_taken(tmp_path: Path) -> None:
+    given = Path(write(tmp_path / "kallsyms", KALLSYMS.replace(" do_", " given_")))
+    write(tmp_path / "cache" / KERNEL / ID.hex() / "kallsyms", KALLSYMS)
+    here = machine(tmp_path, notes=note_of(ID))
+    places = Places(here, build_id_cache=tmp_path / "cache", kallsyms=(given,))
+    features = Features(hostname="here", release="5.4.0", build_ids={KERNEL: ID})
+    assert kernel_name(places, features)[0] == "do_syscall_64"
+    without_cache = Places(here, kallsyms=(given,))
+    assert kernel_name(without_cache, features)[0] == "own_syscall_64"
+    features.build_ids[KERNEL] = OTHER_ID  # the machine has another kernel by now
+    assert kernel_name(without_cache, features)[0] == "given_syscall_64"
+    other = Features(hostname="there", release="5.4.0")
+    assert kernel_name(without_cache, other)[0] == "given_syscall_64"
+
+
+def test_a_copy_of_another_kernel_is_not_used_and_that_is_said(tmp_path: Path) -> None:
+    other = KALLSYMS + f"{TEXT + 0x3800:016x} T _etext\n"
+    given = Path(write(tmp_path / "kallsyms", other))
+    name, how = kernel_name(Places(Host(), kallsyms=(given,)), Features())
+    assert not name
+    assert how.startswith("no kernel names")
+    assert f"{given} is not used, it is of another kernel" in how
+
+
+def test_each_capture_is_named_by_the_copy_beside_it(tmp_path: Path) -> None:
+    copies = tuple(
+        Path(write(tmp_path / node / "kallsyms", KALLSYMS.replace(" do_", f" {node}_")))
+        for node in ("a", "b")
+    )
+    for node in ("a", "b"):
+        places = Places(Host(), kallsyms=copies).near(tmp_path / node / "perf.data")
+        assert kernel_name(places, Features())[0] == f"{node}_syscall_64"
 
 
 def test_hidden_or_damaged_copies_are_no_reason_to_fail(tmp_path: Path) -> None:

@@ -9,12 +9,8 @@ from exhume.derive.sets import distinct, is_in
 from exhume.ingest import boot_marks
 from exhume.ingest.deferred_stacks import DeferredStacks
 from exhume.ingest.dumped_stacks import DumpedStacks
-from exhume.ingest.kernel_symbols import (
-    KernelNames,
-    is_recorded_here,
-    kernel_names,
-    reference_of,
-)
+from exhume.ingest.kernel_copies import layout_of
+from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
 from exhume.model.arrays import I32, I64, U64, Bool
 from exhume.model.event import Event
@@ -36,6 +32,8 @@ from exhume.perf.symbols.cfi import Cfi
 from exhume.perf.symbols.kallsyms import BPF
 
 _MAX_KERNEL_MAPS = 1 << 16
+_MAX_FIRST_IPS = 1 << 14
+"""So many are enough to see whether a copy of kallsyms is of that kernel."""
 _DYING_NS = 10 * 1_000_000_000
 """How long a thread may still be seen after its EXIT record, which is written in the middle of
 do_exit(): what comes after it (its cgroup, its parent) takes long where a node is in trouble."""
@@ -49,6 +47,7 @@ class CaptureNames:
         self._history = History()
         self._files: dict[int, MappedCode] = {}
         self._kernel_maps: list[KernelMap] = []
+        self._first_ips: U64 = np.empty(0, np.uint64)
         self._parents: list[Statement] = []
         self._found: I64 = np.empty(0, np.int64)
         self._marks = boot_marks.NO_MARKS
@@ -96,11 +95,13 @@ class CaptureNames:
         self._parents = []
         self._marks = boot_marks.lowest(self._marks, boot_marks.of_programs(epoch.mappings))
         self._history.learn(side)
+        if self._namer is None:
+            self._first_ips = epoch.samples.ip[:_MAX_FIRST_IPS]
 
     @property
     def boot(self) -> boot_marks.Marks:
         """Of what boot it is; complete when all is read."""
-        reference = reference_of(self._kernel_maps)
+        reference = layout_of(self._kernel_maps, self._first_ips).reference
         kernel = boot_marks.of_kernel(reference[1]) if reference else boot_marks.NO_MARKS
         return (*kernel, *self._marks)
 
@@ -146,7 +147,9 @@ class CaptureNames:
     def _ready(self) -> Namer:
         """The kernel's place is among the first records, so by now it is known."""
         if self._namer is None:
-            self.kernel = kernel_names(self._places, self._features, self._kernel_maps)
+            self.kernel = kernel_names(
+                self._places, self._features, self._kernel_maps, self._first_ips
+            )
             programs = self._programs or program_symbols(self._places, False)
             self._symbolizer = Symbolizer(FrameTable(), programs.find, self.kernel.table)
             self._namer = Namer(self._history, self._symbolizer, self._files)

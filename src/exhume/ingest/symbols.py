@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.host import Host
+from exhume.ingest.nearness import nearest_first
 from exhume.perf.records import FileIdentity
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbols import elf, perfmap, vdso
@@ -42,6 +43,10 @@ class Places(Struct, frozen=True):
     kallsyms: tuple[Path, ...] = ()
     perf_maps: tuple[Path, ...] = ()
     """perf-PID.map files among the inputs."""
+
+    def near(self, capture: Path) -> Places:
+        """As that capture is to be named: of the files among the inputs the nearest first."""
+        return replace(self, kallsyms=tuple(nearest_first(self.kallsyms, capture)))
 
 
 @lru_cache(maxsize=2)

@@ -221,15 +221,22 @@ def _read_sections(image: Image, head: Headers, path: str) -> tuple[Section, ...
 def _build_id(image: Image, head: Headers, sections: tuple[Section, ...]) -> bytes | None:
     for offset, size_bytes, align in _notes_places(head, sections):
         data = image.read(offset, min(size_bytes, _MAX_NOTES_BYTES))
-        at, pad = 0, 8 if align == 8 else 4
-        while at + 12 <= len(data):
-            name, body, kind = struct.unpack_from(head.byte_order + "III", data, at)
-            body_at = at + 12 + _padded(name, pad)
-            if kind == _NT_GNU_BUILD_ID and data[at + 12 : at + 12 + name] == b"GNU\0":
-                found = data[body_at : body_at + body]
-                if 0 < len(found) == body <= _MAX_BUILD_ID_BYTES:
-                    return found
-            at = body_at + _padded(body, pad)
+        if (found := build_id_in_notes(data, head.byte_order, align)) is not None:
+            return found
+    return None
+
+
+def build_id_in_notes(data: bytes, byte_order: str = "=", align: int = 4) -> bytes | None:
+    """Also of /sys/kernel/notes, which is the running kernel's section of notes."""
+    at, pad = 0, 8 if align == 8 else 4
+    while at + 12 <= len(data):
+        name, body, kind = struct.unpack_from(byte_order + "III", data, at)
+        body_at = at + 12 + _padded(name, pad)
+        if kind == _NT_GNU_BUILD_ID and data[at + 12 : at + 12 + name] == b"GNU\0":
+            found = data[body_at : body_at + body]
+            if 0 < len(found) == body <= _MAX_BUILD_ID_BYTES:
+                return found
+        at = body_at + _padded(body, pad)
     return None
 
 
