@@ -104,6 +104,18 @@ def test_of_two_copies_the_one_that_fits_is_taken(tmp_path: Path) -> None:
     assert named(piece)[0][-1] == "memcg_numa_stat_show"
 
 
+def test_two_maps_of_a_jit_that_differ_are_a_note(tmp_path: Path) -> None:
+    maps = [Path(made.write(tmp_path / n / "perf-70.map", f"9000 100 {n}\n")) for n in ("a", "b")]
+    records = [
+        enc.comm(SHAPE, 70, 70, b"node"),
+        enc.mmap2(SHAPE, Mapped(pid=70, start=0x9000, path=b"//anon")),
+        enc.sample(SHAPE, Sample(ip=0x9004, pid=70, tid=70, time=made.NS, chain=(USER, 0x9004))),
+    ]
+    piece = piece_of(tmp_path, Capture(records).file(), perf_maps=tuple(maps))
+    assert named(piece) == [("node", "a")]
+    assert any(str(maps[1]) in note for note in piece.facts.notes)
+
+
 def test_without_the_kernels_names_nothing_is_idle_and_that_is_said(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, made.capture(0.1).file(), kallsyms=())
     assert set(named(piece)) == {("worker", "worker+0x123", "[unknown]"), ("swapper", "[unknown]")}

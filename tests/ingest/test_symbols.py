@@ -77,6 +77,32 @@ def test_code_of_a_jit_is_named_by_a_map_among_the_inputs(tmp_path: Path) -> Non
     assert symbols.find("jit-78") is None
 
 
+def test_a_jit_is_named_by_the_map_beside_its_capture(tmp_path: Path) -> None:
+    maps = tuple(
+        Path(write(tmp_path / node / "perf-77.map", f"1000 100 fib_of_{node}\n"))
+        for node in ("a", "b")
+    )
+    for node in ("a", "b"):
+        places = Places(Host(), perf_maps=maps).near(tmp_path / node / "perf.data")
+        symbols = ProgramSymbols(places, is_local=False)
+        table = symbols.find("jit-77")
+        assert table is not None
+        assert table.name(0) == f"fib_of_{node}"
+        assert not symbols.doubt("jit-77")
+
+
+def test_two_maps_that_lie_equally_near_are_doubtful_where_they_differ(tmp_path: Path) -> None:
+    maps = [tmp_path / node / "perf-77.map" for node in ("a", "b")]
+    for path in maps:
+        write(path, "1000 100 fib\n")
+    places = Places(Host(), perf_maps=tuple(maps)).near(tmp_path / "perf.data")
+    symbols = ProgramSymbols(places, is_local=False)
+    assert not symbols.doubt("jit-77")
+    write(maps[1], "1000 100 other\n")
+    assert str(maps[1]) in symbols.doubt("jit-77")
+    assert not symbols.doubt("jit-78")
+
+
 def test_a_jit_that_is_gone_is_named_by_the_map_it_left_on_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,7 @@ class PerfAssembler:
         if lost := self._last.lost.at_least:
             problems.append(f"the kernel dropped {lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
+        notes += sorted({doubt for one in taken for doubt in one.doubts})
         if note := sum((one.unwound for one in taken), Unwound()).note():
             notes.append(note)
         elif counts and self._data.has_copies:

@@ -30,6 +30,7 @@ from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.perf.symbols.cfi import Cfi
 from exhume.perf.symbols.kallsyms import BPF
+from exhume.perf.symbols.table import SymbolTable
 
 _MAX_KERNEL_MAPS = 1 << 16
 _MAX_FIRST_IPS = 1 << 14
@@ -55,6 +56,7 @@ class CaptureNames:
         self._cgroup_numbers: dict[int, int] = {}
         self._cgroup_paths: list[str] = []
         self._programs: ProgramSymbols | None = None
+        self._doubts: dict[str, str] = {}
         self._symbolizer: Symbolizer | None = None
         self._namer: Namer | None = None
         self.kernel = KernelNames(None, "")
@@ -128,6 +130,18 @@ class CaptureNames:
         self._dying = pick(exits, np.flatnonzero(~is_gone))
         self._history.forget_dead(pick(exits, np.flatnonzero(is_gone)))
 
+    def _table(self, key: str) -> SymbolTable | None:
+        if self._programs is None:
+            return None
+        if key not in self._doubts:
+            self._doubts[key] = self._programs.doubt(key)
+        return self._programs.find(key)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What may be wrong with the names so far."""
+        return tuple(doubt for doubt in self._doubts.values() if doubt)
+
     def _cfi(self, file: int) -> Cfi | None:
         code = self._files.get(file)
         return None if code is None or self._programs is None else self._programs.cfi(code.key)
@@ -150,8 +164,8 @@ class CaptureNames:
             self.kernel = kernel_names(
                 self._places, self._features, self._kernel_maps, self._first_ips
             )
-            programs = self._programs or program_symbols(self._places, False)
-            self._symbolizer = Symbolizer(FrameTable(), programs.find, self.kernel.table)
+            self._programs = self._programs or program_symbols(self._places, False)
+            self._symbolizer = Symbolizer(FrameTable(), self._table, self.kernel.table)
             self._namer = Namer(self._history, self._symbolizer, self._files)
         return self._namer
 

@@ -49,6 +49,8 @@ class Taken(Struct, frozen=True):
     """Samples whose lengths did not add up."""
     unwound: Unwound
     joined: Joined
+    doubts: tuple[str, ...]
+    """About its names."""
 
 
 class PerfShare:
@@ -93,7 +95,7 @@ class PerfShare:
         rows = self._collected.rows(renumbered)
         return Taken(
             rows, tree, threads, self._collected.seen, self._counts, self._bad,
-            self._names.dumped.done, self._names.deferred.done,
+            self._names.dumped.done, self._names.deferred.done, self._names.doubts,
         )  # fmt: skip
 
     def _chunks(self) -> Iterator[Chunk]:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.host import Host
-from exhume.ingest.nearness import nearest_first
+from exhume.ingest.nearness import nearest, nearest_first
 from exhume.perf.records import FileIdentity
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbols import elf, perfmap, vdso
@@ -28,6 +29,8 @@ from exhume.perf.symbols.table import SymbolTable
 
 _MAX_PERF_MAP_BYTES = 32 << 20
 CACHE_BYTES = 64 << 20
+_JIT = "jit-"
+"""What the key of a JIT's code begins with; its process id follows."""
 
 Result = TypeVar("Result")
 
@@ -45,8 +48,18 @@ class Places(Struct, frozen=True):
     """perf-PID.map files among the inputs."""
 
     def near(self, capture: Path) -> Places:
-        """As that capture is to be named: of the files among the inputs the nearest first."""
-        return replace(self, kallsyms=tuple(nearest_first(self.kallsyms, capture)))
+        """As that capture is to be named: by the files among the inputs that are nearest to it.
+
+        Process ids are the same on all nodes, so a map says nothing of captures elsewhere.
+        """
+        by_name: dict[str, list[Path]] = {}
+        for path in self.perf_maps:
+            by_name.setdefault(path.name, []).append(path)
+        return replace(
+            self,
+            kallsyms=tuple(nearest_first(self.kallsyms, capture)),
+            perf_maps=tuple(chain(*(nearest(same, capture) for same in by_name.values()))),
+        )
 
 
 @lru_cache(maxsize=2)
@@ -91,9 +104,23 @@ class ProgramSymbols:
             self._held_bytes -= _size_bytes(self._tables.popitem(last=False)[1])
         return table
 
+    def doubt(self, key: str) -> str:
+        """What may be wrong with the names of `find`; empty where nothing is known of it."""
+        given = self._given_maps(key)
+        if len({text for path in given if (text := _read_map(path)) is not None}) < 2:
+            return ""
+        return (
+            f"{given[0]} is taken for the names of a JIT; {given[1]} says otherwise and lies as "
+            "near: put each beside its capture"
+        )
+
+    def _given_maps(self, key: str) -> list[Path]:
+        name = f"perf-{key.removeprefix(_JIT)}.map"
+        return [path for path in self._places.perf_maps if path.name == name]
+
     def _find(self, key: str) -> SymbolTable | None:
-        if key.startswith("jit-"):
-            return self._jit(int(key.removeprefix("jit-")))
+        if key.startswith(_JIT):
+            return self._jit(key, int(key.removeprefix(_JIT)))
         if key == VDSO:
             image = self._vdso()
             return None if image is None else read_table(image, VDSO)
@@ -165,12 +192,11 @@ class ProgramSymbols:
         inode = identity.device_inode[2]
         return self._is_local and inode in (0, file.inode)
 
-    def _jit(self, pid: int) -> SymbolTable | None:
+    def _jit(self, key: str, pid: int) -> SymbolTable | None:
         name = f"perf-{pid}.map"
-        for given in self._places.perf_maps:
-            if given.name == name:
-                with suppress(OSError):
-                    return perfmap.parse(given.read_bytes()[:_MAX_PERF_MAP_BYTES]).table
+        for given in self._given_maps(key):
+            if (text := _read_map(given)) is not None:
+                return perfmap.parse(text).table
         if self._places.symfs is not None:
             with suppress(OSError), open_in_root(self._places.symfs, f"/tmp/{name}") as file:
                 return perfmap.parse(file.image.read(0, _MAX_PERF_MAP_BYTES)).table
@@ -178,6 +204,14 @@ class ProgramSymbols:
             # Most that were recorded are gone, and their maps are not.
             found = perfmap.read(self._places.host, pid) or perfmap.read_left(OWN_ROOT, pid)
             return None if found is None else found.table
+        return None
+
+
+def _read_map(path: Path) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MAX_PERF_MAP_BYTES)
+    except OSError:
         return None
 
 
