@@ -27,6 +27,12 @@ def at(table: SymbolTable, address: int) -> str | None:
         (("malloc", 8, GLOBAL), ("__libc_malloc", 8, GLOBAL)),
         (("_one", 8, GLOBAL), ("__two", 8, GLOBAL)),
         (("global", 8, GLOBAL), ("weak", 8, WEAK)),
+        (("_ZThn8_N1A3runEv", 8, LOCAL), (".LTHUNK64", 8, LOCAL)),
+        (("_ZThn8_N1A3runEv", 0, LOCAL), (".LTHUNK64", 8, GLOBAL)),
+        (("_ZN1A3runEv", 8, GLOBAL), ("_run", 8, GLOBAL)),
+        (("__ZN1A3runEv", 8, GLOBAL), ("_run", 8, GLOBAL)),
+        (("_RNvC1a3run", 8, GLOBAL), ("_run", 8, GLOBAL)),
+        (("run", 8, GLOBAL), ("_Restore", 8, GLOBAL)),
     ],
 )
 def test_of_two_names_for_one_address_the_better_wins_in_any_order(

@@ -140,21 +140,40 @@ def _bounded(pieces: Sequence[Symbols]) -> Iterator[Symbols]:
 def _preference(pieces: Sequence[Symbols], size: U64) -> U8:
     """Lower is better: a size, then a function's type, then its binding, then a public name."""
     rank = np.concatenate([p.rank for p in pieces])
-    underscores = np.concatenate([_leading_underscores(p) for p in pieces])
+    names = [_Beginnings(p) for p in pieces]
+    underscores = np.concatenate([one.underscores() for one in names])
+    labels = np.concatenate([one.are_labels() for one in names])
     unsized = (size == 0).astype(np.uint8)
-    preference: U8 = (unsized << 5) | (rank << 2) | underscores
+    preference: U8 = (labels << 6) | (unsized << 5) | (rank << 2) | underscores
     return preference
 
 
-def _leading_underscores(piece: Symbols) -> U8:
-    """0, 1 or 2: `malloc` rather than `__libc_malloc`."""
-    blob: U8 = np.frombuffer(piece.blob, np.uint8)
-    if not len(blob):
-        return np.zeros(len(piece), np.uint8)
-    one = blob[np.minimum(piece.name_start, len(blob) - 1)] == ord("_")
-    two = one & (blob[np.minimum(piece.name_start + 1, len(blob) - 1)] == ord("_"))
-    underscores: U8 = one.astype(np.uint8) + two.astype(np.uint8)
-    return underscores
+class _Beginnings:
+    """How the names of a piece begin."""
+
+    def __init__(self, piece: Symbols) -> None:
+        self._blob: U8 = np.frombuffer(piece.blob or b"\0", np.uint8)
+        self._start = piece.name_start
+
+    def underscores(self) -> U8:
+        """0, 1 or 2: `malloc` rather than `__libc_malloc`. C++ and Rust names need theirs."""
+        one = self._at(0) == ord("_")
+        two = one & (self._at(1) == ord("_"))
+        letter = np.where(two, self._at(2), self._at(1))
+        is_rust = (letter == ord("R")) & (self._at(2) >= ord("A")) & (self._at(2) <= ord("Z"))
+        is_mangled = (letter == ord("Z")) | (is_rust & ~two)
+        counted: U8 = np.where(is_mangled, 0, one.astype(np.uint8) + two).astype(np.uint8)
+        return counted
+
+    def are_labels(self) -> U8:
+        """1 for `.LTHUNK64`, which a compiler made up for itself."""
+        labels: U8 = (self._at(0) == ord(".")).astype(np.uint8)
+        return labels
+
+    def _at(self, place: int) -> U8:
+        """That byte of each name, or of what follows it."""
+        found: U8 = self._blob[np.minimum(self._start + place, len(self._blob) - 1)]
+        return found
 
 
 def _one_per_start(start: U64, preference: U8, order: I64) -> tuple[I64, I64]:
