@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import os
 from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,14 @@ def test_what_was_measured_counts_before_names_and_names_before_file_times(tmp_p
         (0, Trust.MEASURED),
         (77, Trust.TOLD),
     ]
+
+
+@pytest.mark.parametrize("seconds", ["1794773712.007", "-0.5", "86400", "0", "0.000000001"])
+def test_an_offset_that_was_told_is_shown_as_it_can_be_told_again(seconds: str) -> None:
+    offset_ns = int(Decimal(seconds) * NS)
+    claim = ClockHints(offset_ns).of_perf_data(Path("perf.data"), perf_data(), NS, 2 * NS)
+    assert claim is not None
+    assert claim.how == f"--offset {seconds}"
 
 
 def test_times_in_names_and_headers_are_in_the_zone_told(tmp_path: Path) -> None:

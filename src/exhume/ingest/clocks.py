@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, tzinfo
+from decimal import Decimal
 from pathlib import Path, PurePath
 
 from msgspec import Struct
@@ -83,7 +84,8 @@ class ClockHints(Struct, frozen=True):
 
     @staticmethod
     def _told(offset_ns: int) -> Claim:
-        return Claim(offset_ns, Trust.TOLD, f"--offset {offset_ns / NS:.9g}")
+        seconds = Decimal(offset_ns).scaleb(-9).normalize()  # to the last digit: to be used again
+        return Claim(offset_ns, Trust.TOLD, f"--offset {seconds:f}")
 
     def _of_file(
         self, path: Path, first_ns: int | None, last_ns: int | None, captured: str, command: str
