@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import gzip
 import io
+import lzma
+import random
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -56,6 +61,28 @@ def test_what_is_not_read_is_named_and_what_would_do_is_said(
     assert report.problems[0].startswith(f"{path}, offset 0: ")
 
 
+@pytest.mark.parametrize("fields", ["worker [000] 5.1: ", "5.1: cpu-clock: ", "worker ", ""])
+def test_text_of_perf_script_without_thread_ids_is_told_how_to_get_them(
+    tmp_path: Path, fields: str
+) -> None:
+    frames = "\tffffffff81003004 walk+0x4\n\t          400123 main\n\n"
+    path = made.write(tmp_path / "x.txt", f"{fields}\n{frames}" * 5)
+    (report,) = do_import(tmp_path / "out", path).inputs
+    assert report.state == "failed"
+    assert "`perf script -F comm,tid," in report.problems[0]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.compress])
+def test_of_a_compressed_file_that_is_cut_off_at_its_beginning_that_is_said(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = pack(random.Random(7).randbytes(5000))
+    path = made.write(tmp_path / "perf.data.z", packed[: len(packed) // 2])
+    (report,) = do_import(tmp_path / "out", path).inputs
+    assert report.state == "failed"
+    assert "the compressed data is cut off or damaged" in report.problems[0]
+
+
 @given(st.binary(max_size=300))
 def test_of_most_files_nothing_is_known(head: bytes) -> None:
     assert isinstance(explained(head), str)
@@ -96,6 +123,9 @@ def zipped() -> bytes:
         (b"# To display the perf.data header info, please use --header\n#\n", "perf report"),
         (b"java;start;run 12\nswapper;idle 3\n", "folded stacks"),
         (b"WARNING: restricted\nPERFILE2\x10", "tail -c +21"),
+        (b"exhume [000] 65885.778827: cpu-clock: \n\tffffffff816199c0 walk\n", "-F comm,tid"),
+        (b"\n\t          2ba7ab visit_reachable (/bin/a)\n\n", "without thread ids"),
+        (b"a list:\n\tfeed beef\n\t0123456789abcdef\n", ""),
         (b"a letter\n", ""),
         (b"", ""),
     ],

@@ -213,7 +213,10 @@ def _unknown(source: Source) -> str:
     """What is wrong with a file that is nothing known."""
     from exhume.ingest.not_read import explained  # takes 30 ms to load, and is seldom asked
 
-    known = explained(source.head())
+    head, damage = source.head(), source.head_problem()
+    if damage and not head:
+        return f"{source.path}, offset 0: {damage}"
+    known = "; ".join(filter(None, (explained(head), damage)))
     return f"{source.path}, offset 0: expected {EXPECTED}" + (f"; {known}" if known else "")
 
 

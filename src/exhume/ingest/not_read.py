@@ -31,6 +31,12 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "folded stacks, without times",
         "import the perf.data or the text of `perf script` that they were made of",
     ),
+    (
+        # perf sets frames off by a tab, and their addresses are 16 wide.
+        rb"^\t(?=[ 0-9a-f]{16} ) *[0-9a-f]+ \S",
+        "text of perf script without thread ids",
+        "`perf script -F comm,tid,cpu,time,event,ip,sym,dso` writes them",
+    ),
     (rb"\A\x96\xd5|\A\xd5\x96", "a binary file of sar", _SAR),
     (rb'\A\s*\{\s*"sysstat"', "JSON of sadf", _SAR),
     (rb"\A# hostname;interval;timestamp", "a table of sadf", _SAR),

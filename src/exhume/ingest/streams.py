@@ -77,12 +77,20 @@ class Source(Struct, frozen=True):
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
         """Its first bytes, decompressed; less where it is shorter."""
+        return self._beginning(size)[0]
+
+    def head_problem(self) -> str:
+        """Why `head` is shorter than the file's maker meant it to be; empty where it is not."""
+        return self._beginning(HEAD_BYTES)[1]
+
+    def _beginning(self, size: int) -> tuple[bytes, str]:
         with self.open() as stream:
             parts: list[bytes] = []
             while size > 0 and (part := stream.read(size)):
                 parts.append(part)
                 size -= len(part)
-        return b"".join(parts)
+            problem = stream.problem if isinstance(stream, Inflated) else ""
+        return b"".join(parts), problem
 
 
 class _Counted(io.RawIOBase):
