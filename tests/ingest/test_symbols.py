@@ -8,6 +8,7 @@ import pytest
 
 from exhume.host import Host
 from exhume.ingest.kernel_symbols import KERNEL, kernel_names
+from exhume.ingest.recorded_here import is_recorded_here
 from exhume.ingest.symbols import Places, ProgramSymbols
 from exhume.perf.datachunk import KernelMap
 from exhume.perf.datafeatures import Features
@@ -116,7 +117,8 @@ def test_a_jit_that_is_gone_is_named_by_the_map_it_left_on_this_machine(
 
 def kernel_name(places: Places, features: Features, text: int = TEXT) -> tuple[str, str]:
     maps = [KernelMap(text, 0x4000, text, f"{KERNEL}_text")]
-    found = kernel_names(places, features, maps)
+    is_local = is_recorded_here(places.host, features)
+    found = kernel_names(places, features, maps, is_local=is_local)
     if found.table is None:
         return "", found.how
     (row,) = found.table.lookup(np.array([text + 0x2004], np.uint64)).tolist()

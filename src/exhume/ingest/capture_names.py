@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from msgspec.structs import replace
 
@@ -10,7 +12,8 @@ from exhume.ingest import boot_marks
 from exhume.ingest.deferred_stacks import DeferredStacks
 from exhume.ingest.dumped_stacks import DumpedStacks
 from exhume.ingest.kernel_copies import layout_of
-from exhume.ingest.kernel_symbols import KernelNames, is_recorded_here, kernel_names
+from exhume.ingest.kernel_symbols import KernelNames, kernel_names
+from exhume.ingest.recorded_here import is_recorded_here
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
 from exhume.model.arrays import I32, I64, U64, Bool
 from exhume.model.event import Event
@@ -25,7 +28,7 @@ from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History, SideBand
 from exhume.perf.idle import idle_samples
 from exhume.perf.naming import Namer, RawSamples
-from exhume.perf.records import NO_FORKS, concat
+from exhume.perf.records import NO_FORKS, FileIdentity, concat
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbolize import FrameTable, Symbolizer
 from exhume.perf.symbols.cfi import Cfi
@@ -56,6 +59,7 @@ class CaptureNames:
         self._cgroup_numbers: dict[int, int] = {}
         self._cgroup_paths: list[str] = []
         self._programs: ProgramSymbols | None = None
+        self._is_local = False
         self._doubts: dict[str, str] = {}
         self._symbolizer: Symbolizer | None = None
         self._namer: Namer | None = None
@@ -65,11 +69,10 @@ class CaptureNames:
 
     def note(self, chunk: Chunk) -> None:
         """What does not depend on the order of time."""
-        if self._programs is None:
-            is_local = is_recorded_here(self._places.host, self._features)
-            self._programs = program_symbols(self._places, is_local)
+        if self._programs is None and chunk.files:
+            self._programs = self._programs_for(chunk.files.values())
         for hash_, identity in chunk.files.items():
-            if hash_ not in self._files:
+            if self._programs is not None and hash_ not in self._files:
                 self._files[hash_] = self._programs.code(identity, self._features.build_ids)
         if len(self._kernel_maps) < _MAX_KERNEL_MAPS:
             self._kernel_maps += chunk.kernel_maps
@@ -130,6 +133,11 @@ class CaptureNames:
         self._dying = pick(exits, np.flatnonzero(~is_gone))
         self._history.forget_dead(pick(exits, np.flatnonzero(is_gone)))
 
+    def _programs_for(self, files: Iterable[FileIdentity]) -> ProgramSymbols:
+        """`files`: the first that were mapped."""
+        self._is_local = is_recorded_here(self._places.host, self._features, files)
+        return program_symbols(self._places, self._is_local)
+
     def _table(self, key: str) -> SymbolTable | None:
         if self._programs is None:
             return None
@@ -161,10 +169,11 @@ class CaptureNames:
     def _ready(self) -> Namer:
         """The kernel's place is among the first records, so by now it is known."""
         if self._namer is None:
+            self._programs = self._programs or self._programs_for(())
             self.kernel = kernel_names(
-                self._places, self._features, self._kernel_maps, self._first_ips
-            )
-            self._programs = self._programs or program_symbols(self._places, False)
+                self._places, self._features, self._kernel_maps, self._first_ips,
+                is_local=self._is_local,
+            )  # fmt: skip
             self._symbolizer = Symbolizer(FrameTable(), self._table, self.kernel.table)
             self._namer = Namer(self._history, self._symbolizer, self._files)
         return self._namer

@@ -44,34 +44,32 @@ class KernelNames(Struct, frozen=True):
     """Where they come from, or why there are none."""
 
 
-def is_recorded_here(host: Host, features: Features) -> bool:
-    return (
-        bool(features.hostname)
-        and features.hostname == host.hostname()
-        and features.release == host.kernel_release()
-    )
-
-
 def kernel_names(
     places: Places,
     features: Features,
     maps: Iterable[KernelMap],
     addresses: U64 = _NO_ADDRESSES,
+    *,
+    is_local: bool = False,
 ) -> KernelNames:
-    """`addresses`: of some samples. A copy of that very boot is best: it has the modules too."""
+    """`addresses`: of some samples; `is_local`: recorded on this machine.
+
+    A copy of that very boot is best: it has the modules too.
+    """
     layout = layout_of(maps, addresses)
-    names, refused = _from_copies(places, features, layout)
+    copies = _copies(places, features, is_local)
+    names, refused = _best(copies, layout)
     names = names or _vmlinux(places, features, layout) or KernelNames(None, _NO_NAMES)
     return replace(names, how="; ".join((names.how, *refused)))
 
 
-def _from_copies(
-    places: Places, features: Features, layout: Layout
+def _best(
+    copies: Iterable[tuple[str, KallsymsCopy]], layout: Layout
 ) -> tuple[KernelNames | None, list[str]]:
     """The best, and what was looked at before it and is of another kernel."""
     moved: KernelNames | None = None
     refused: list[str] = []
-    for name, copy in _copies(places, features):
+    for name, copy in copies:
         found = fit(copy, layout)
         if found.against:
             refused.append(f"{name} is not used, it is of another kernel: {found.against}")
@@ -85,15 +83,17 @@ def _from_copies(
     return moved, refused
 
 
-def _copies(places: Places, features: Features) -> Iterator[tuple[str, KallsymsCopy]]:
+def _copies(
+    places: Places, features: Features, is_local: bool
+) -> Iterator[tuple[str, KallsymsCopy]]:
     """The surest first: by build id, of this machine, and then what lies nearest to the capture."""
     build_id = features.build_ids.get(KERNEL, b"")
     if build_id and places.build_id_cache is not None:
         path = places.build_id_cache / KERNEL / build_id.hex() / "kallsyms"
         if (found := read_copy(path)) is not None:
             yield str(path), found
-    is_here = is_recorded_here(places.host, features) and _is_own_kernel(places.host, build_id)
-    if is_here and (own := read_own(places.host.proc)) is not None:
+    is_own = is_local and _is_own_kernel(places.host, build_id)
+    if is_own and (own := read_own(places.host.proc)) is not None:
         yield "this machine", own
     for path in places.kallsyms:
         if (found := read_copy(path)) is not None:

@@ -254,7 +254,8 @@ class PerfData:
         if not data_size:
             self.problems.append(
                 "it was not closed (perf was still recording, or was killed): "
-                "names of host and programs are missing"
+                "it does not say which machine it is of; there `exhume import FILE /proc/kallsyms "
+                "--symfs /` finds the names that are missing"
             )
             return
         self._read_features(stream, position, data_at + data_size, int.from_bytes(bits, "little"))
