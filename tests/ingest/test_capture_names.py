@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 from tests.ingest import made
@@ -41,3 +43,15 @@ def test_a_capture_that_was_not_closed_is_named_by_the_files_it_agrees_with(tmp_
 def test_one_file_alone_does_not_say_that_it_was_recorded_here(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, unclosed(tmp_path))
     assert named(piece) == [("worker", f"worker+{TEXT_AT + 4:#x}")]
+
+
+def test_a_program_that_was_written_over_since_gives_no_names(tmp_path: Path) -> None:
+    library = made.write(tmp_path / "library", "x")
+    data = unclosed(tmp_path, library)
+    program, later_ns = tmp_path / "worker", time.time_ns() + 3600 * made.NS
+    os.utime(program, ns=(later_ns, later_ns))
+    piece = piece_of(tmp_path, data)
+    assert named(piece) == [("worker", f"worker+{TEXT_AT + 4:#x}")]
+    assert f"{program} was written after the capture" in "".join(piece.facts.notes)
+    piece = piece_of(tmp_path, data, symfs=Path("/"))
+    assert named(piece) == [("worker", "here")]

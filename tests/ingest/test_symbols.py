@@ -89,7 +89,7 @@ def test_a_jit_is_named_by_the_map_beside_its_capture(tmp_path: Path) -> None:
         table = symbols.find("jit-77")
         assert table is not None
         assert table.name(0) == f"fib_of_{node}"
-        assert not symbols.doubt("jit-77")
+        assert not symbols.doubt("jit-77", 0)
 
 
 def test_two_maps_that_lie_equally_near_are_doubtful_where_they_differ(tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ def test_two_maps_that_lie_equally_near_are_doubtful_where_they_differ(tmp_path:
         write(path, "1000 100 fib\n")
     places = Places(Host(), perf_maps=tuple(maps)).near(tmp_path / "perf.data")
     symbols = ProgramSymbols(places, is_local=False)
-    assert not symbols.doubt("jit-77")
+    assert not symbols.doubt("jit-77", 0)
     write(maps[1], "1000 100 other\n")
-    assert str(maps[1]) in symbols.doubt("jit-77")
-    assert not symbols.doubt("jit-78")
+    assert str(maps[1]) in symbols.doubt("jit-77", 0)
+    assert not symbols.doubt("jit-78", 0)
 
 
 def test_a_jit_that_is_gone_is_named_by_the_map_it_left_on_this_machine(

@@ -44,10 +44,14 @@ do_exit(): what comes after it (its cgroup, its parent) takes long where a node 
 
 
 class CaptureNames:
-    def __init__(self, places: Places, features: Features) -> None:
-        """`features` may still grow: those of a pipe come as records."""
+    def __init__(self, places: Places, features: Features, recorded_ns: int) -> None:
+        """`features` may still grow: those of a pipe come as records.
+
+        `recorded_ns`: when its file was written, in wall time.
+        """
         self._places = places
         self._features = features
+        self._recorded_ns = recorded_ns
         self._history = History()
         self._files: dict[int, MappedCode] = {}
         self._kernel_maps: list[KernelMap] = []
@@ -141,9 +145,10 @@ class CaptureNames:
     def _table(self, key: str) -> SymbolTable | None:
         if self._programs is None:
             return None
+        found = self._programs.find(key)
         if key not in self._doubts:
-            self._doubts[key] = self._programs.doubt(key)
-        return self._programs.find(key)
+            self._doubts[key] = self._programs.doubt(key, self._recorded_ns)
+        return None if self._programs.is_newer(key, self._recorded_ns) else found
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -152,7 +157,10 @@ class CaptureNames:
 
     def _cfi(self, file: int) -> Cfi | None:
         code = self._files.get(file)
-        return None if code is None or self._programs is None else self._programs.cfi(code.key)
+        if code is None or self._programs is None:
+            return None
+        found = self._programs.cfi(code.key)
+        return None if self._programs.is_newer(code.key, self._recorded_ns) else found
 
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         return self._ready().name(raw)

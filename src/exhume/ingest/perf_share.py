@@ -64,7 +64,8 @@ class PerfShare:
         self._share = share
         prefix = f"share-{share.number}-" if share.of > 1 else ""
         self._collected = Collector(context.folder, prefix)
-        self._names = CaptureNames(context.places.near(source.path), data.features)
+        places = context.places.near(source.path)
+        self._names = CaptureNames(places, data.features, source.path.stat().st_mtime_ns)
         self._counts: Counter[int] = Counter()
         self._bad = 0
         # All is told to the last share: the others needn't go to the end.

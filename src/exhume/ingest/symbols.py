@@ -76,6 +76,8 @@ class ProgramSymbols:
         self._places = places
         self._is_local = is_local
         self._identities: dict[str, FileIdentity] = {}
+        self._written_ns: dict[str, int] = {}
+        """When those were last written that were taken for the file by path and inode alone."""
         self._tables: OrderedDict[str, SymbolTable | None] = OrderedDict()
         self._held_bytes = 0
         self._cfi: OrderedDict[str, Cfi | None] = OrderedDict()
@@ -89,8 +91,9 @@ class ProgramSymbols:
         if no_file_reason(path):
             return MappedCode("", path)
         build_id = identity.build_id or build_ids.get(path, b"")
-        key = f"{path} {build_id.hex() or identity.device_inode}"
-        self._identities.setdefault(key, replace(identity, build_id=build_id))
+        known = replace(identity, build_id=build_id)
+        key = _key(known)
+        self._identities.setdefault(key, known)
         return MappedCode(key, path)
 
     def find(self, key: str) -> SymbolTable | None:
@@ -104,8 +107,15 @@ class ProgramSymbols:
             self._held_bytes -= _size_bytes(self._tables.popitem(last=False)[1])
         return table
 
-    def doubt(self, key: str) -> str:
-        """What may be wrong with the names of `find`; empty where nothing is known of it."""
+    def is_newer(self, key: str, recorded_ns: int) -> bool:
+        """Is what `find` and `cfi` read another file by now: one that was written over it?"""
+        return self._written_ns.get(key, 0) > recorded_ns
+
+    def doubt(self, key: str, recorded_ns: int) -> str:
+        """What is wrong with what `find` gave; empty where nothing is known of it."""
+        if self.is_newer(key, recorded_ns):
+            path = self._identities[key].path
+            return f"{path} was written after the capture and gives no names; --symfs may"
         given = self._given_maps(key)
         if len({text for path in given if (text := _read_map(path)) is not None}) < 2:
             return ""
@@ -167,9 +177,12 @@ class ProgramSymbols:
                     return read(file.image, roots)
         for root in roots:
             with suppress(OSError, ParseError), open_in_root(root, path) as file:
+                is_given = root is self._places.symfs
                 if file.size_bytes <= elf.MAX_FILE_BYTES and self._is_same(
-                    file, identity, build_id, given=root is self._places.symfs
+                    file, identity, build_id, given=is_given
                 ):
+                    if not build_id and not is_given:
+                        self._written_ns[_key(identity)] = file.modified_ns
                     return read(file.image, roots)
         return None
 
@@ -205,6 +218,10 @@ class ProgramSymbols:
             found = perfmap.read(self._places.host, pid) or perfmap.read_left(OWN_ROOT, pid)
             return None if found is None else found.table
         return None
+
+
+def _key(identity: FileIdentity) -> str:
+    return f"{identity.path} {identity.build_id.hex() or identity.device_inode}"
 
 
 def _read_map(path: Path) -> bytes | None:
