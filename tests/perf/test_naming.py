@@ -253,6 +253,14 @@ def test_jit_code_is_named_by_the_map_of_the_process_that_made_it() -> None:
     check([USER, JIT_AT + 5], ["[unknown]"], Mode.USER, pid=100)
 
 
+def test_code_of_a_jit_without_a_map_is_one_frame_wherever_it_lies() -> None:
+    behind = JIT_AT + 0x900
+    check([USER, behind, behind + 9, behind + 99], ["[anon]"], Mode.USER, pid=200)
+    here = JIT_AT + 5
+    names = ["[anon]", JIT_FUNCTIONS[0], "[anon]"]
+    check([USER, behind, here + 1, behind + 9], names, Mode.USER, pid=200)
+
+
 def test_a_child_is_named_by_what_its_parent_had_mapped() -> None:
     named = check([USER, u("work")], ["work"], Mode.USER, pid=101)
     assert named.names()[0] == "server"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from exhume.derive.kernel_frames import kernel_mode
 from exhume.model.stack import Frame, FrameKind, Mode
 from exhume.perf.script_frames import StackReader, frames_only, stack_mode
-from exhume.perf.symbolize import UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
+from exhume.perf.symbolize import NO_FILE_FRAME, UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
 
 KERNEL, USER, UNKNOWN = FrameKind.KERNEL, FrameKind.USER, FrameKind.UNKNOWN
 
@@ -102,6 +102,22 @@ def test_a_run_of_nameless_frames_is_one_and_odd_lines_are_counted() -> None:
     assert reader.odd == 1
     reader.read(text)
     assert reader.odd == 1  # each different line once
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["//anon", "[anon:v8]", "[heap]", "/memfd:doublemapper (deleted)", "/tmp/perf-10488.map"],
+)
+def test_code_without_a_file_and_a_name_is_one_frame_wherever_it_lies(file: str) -> None:
+    lines = [f"7f{number}0 [unknown] ({file})" for number in range(3)]
+    assert frames(*lines, "1 main+0x4 (/bin/x)") == [NO_FILE_FRAME, Frame("main", "x", USER)]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("[vdso]", "[vdso]"), ("/bin/x", "x"), ("libx.so", "libx.so")]
+)
+def test_what_has_no_name_in_a_file_is_told_by_its_place(file: str, name: str) -> None:
+    assert frames(f"7f00 [unknown] ({file})") == [Frame(f"{name}+0x7f00", name, FrameKind.UNKNOWN)]
 
 
 def test_source_lines_below_frames_are_no_frames_and_not_odd() -> None:

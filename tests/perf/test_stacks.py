@@ -24,9 +24,9 @@ WORDS = st.sampled_from(
     [*MARKERS, 0, 1, 5, 6, 9, 1 << 62, (1 << 63) - 1, 1 << 63, (1 << 64) - 4096]
 )
 KERNEL_CODE = -2
-UNKNOWN, UNKNOWN_KERNEL = 1, 2
+NAMELESS = UNKNOWN, UNKNOWN_KERNEL, NO_FILE = 1, 2, 3
 TOPS = (100, 101, 102)
-MODES = np.array([-1, -1, -1, *([-1, 0, 1, 2, 3] * 20)], np.int8)
+MODES = np.array([-1, -1, -1, -1, *([-1, 0, 1, 2, 3] * 20)], np.int8)
 """By frame: what it speaks for."""
 
 Place = tuple[int, int]
@@ -112,7 +112,7 @@ def naive_node(case: Case, row: Seen, frame_of: Mapping[Place, int]) -> tuple[Pa
     path, mode, above = [TOPS[row.process]], Mode.SYSTEM, 0
     for place in naive_places(stack, row.space, case.maps):
         frame = UNKNOWN if place is None else frame_of[place]
-        if frame != above or frame not in (UNKNOWN, UNKNOWN_KERNEL):
+        if frame != above or frame not in NAMELESS:
             path.append(frame)
         if MODES[frame] >= 0:
             mode = Mode(int(MODES[frame]))
@@ -151,7 +151,7 @@ class Asked:
             np.array([getattr(row, name) for row in case.rows], np.int64)
             for name in ("process", "space", "stack")
         ]
-        names = CodeNames(self.places, MODES, KERNEL_CODE, UNKNOWN, UNKNOWN_KERNEL)
+        names = CodeNames(self.places, MODES, KERNEL_CODE, *NAMELESS)
         return self.tree.name(
             in_two_parts(case.stacks), code_maps(case.maps), names, self.top,
             (rows[0], rows[1], rows[2]),
@@ -162,9 +162,9 @@ class Asked:
         code, offset = self.places.nameless()
         fresh = list(zip(code.tolist(), offset.tolist(), strict=True))
         for place in fresh:
-            frame = 3 + (hash(place) % 9)
+            frame = NO_FILE + (hash(place) % 9)
             nameless = UNKNOWN_KERNEL if place[0] == KERNEL_CODE else UNKNOWN
-            self.frames[place] = nameless if frame < 6 else frame
+            self.frames[place] = nameless if NO_FILE < frame < 6 else frame
         self.places.name(np.array([self.frames[place] for place in fresh], np.uint32))
         return fresh
 
@@ -257,14 +257,14 @@ def test_a_stack_beyond_the_words_is_refused(start: list[int], count: list[int])
 def test_a_process_stack_node_or_frame_that_there_is_not_is_refused() -> None:
     asked = Asked()
     one = np.zeros(1, np.int64)
-    names = CodeNames(Places(), MODES, KERNEL_CODE, 1, 2)
+    names = CodeNames(Places(), MODES, KERNEL_CODE, *NAMELESS)
     chains, maps = in_two_parts([[KERNEL]]), code_maps([])
     for top, process, stack in (
         (one, one + 1, one), (one, one, one + 1), (one, one, one - 1), (one + 99, one, one),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="process, stack or node that there is not"):
             asked.tree.name(chains, maps, names, top, (process, one, stack))
-    few = CodeNames(Places(), MODES[:2], KERNEL_CODE, 1, 2)
+    few = CodeNames(Places(), MODES[:2], KERNEL_CODE, *NAMELESS)
     with pytest.raises(ValueError, match="not all frames are told of"):
         asked.tree.name(chains, maps, few, one, (one, one, one))
 

@@ -10,6 +10,7 @@ from typing import BinaryIO
 import numpy as np
 from msgspec.structs import replace
 
+from exhume.ingest import made_code
 from exhume.ingest.collect import NO_SAMPLES, Seen, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
@@ -134,6 +135,10 @@ class PerfAssembler:
         if lost := self._last.lost.at_least:
             problems.append(f"the kernel dropped {lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
+        if note := made_code.note(
+            sum(one.in_made_code for one in taken), sum(len(one.rows) for one in taken)
+        ):
+            notes.append(note)
         notes += sorted({doubt for one in taken for doubt in one.doubts})
         if note := sum((one.unwound for one in taken), Unwound()).note():
             notes.append(note)

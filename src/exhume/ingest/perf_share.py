@@ -15,6 +15,7 @@ from exhume.ingest.collect import Collector, Seen
 from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
+from exhume.ingest.made_code import ends_in_made_code
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.streams import Source
@@ -51,6 +52,8 @@ class Taken(Struct, frozen=True):
     joined: Joined
     doubts: tuple[str, ...]
     """About its names."""
+    in_made_code: int
+    """Samples in code of a JIT that nothing names."""
 
 
 class PerfShare:
@@ -97,6 +100,7 @@ class PerfShare:
         return Taken(
             rows, tree, threads, self._collected.seen, self._counts, self._bad,
             self._names.dumped.done, self._names.deferred.done, self._names.doubts,
+            ends_in_made_code(rows, tree),
         )  # fmt: skip
 
     def _chunks(self) -> Iterator[Chunk]:

@@ -16,7 +16,7 @@ class FrameKind(IntEnum):
     KERNEL = 2
     UNKNOWN = 3
     """Code nobody could name: `module+0x1f0`, where its function begins if that is known, or a run
-    of them folded to `[unknown]`."""
+    of them folded to `[unknown]`; `[anon]` where a JIT made it."""
 
 
 class Mode(IntEnum):

@@ -6,7 +6,7 @@
  */
 #include "joins.h"
 
-enum { JOINS_ABI = 4 };
+enum { JOINS_ABI = 5 };
 
 int xh_joins_abi(void) { return JOINS_ABI; }
 

@@ -11,7 +11,7 @@ import numpy as np
 from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I64
 
-ABI = 4
+ABI = 5
 
 
 @cache

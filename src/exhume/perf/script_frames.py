@@ -16,15 +16,21 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from exhume.model.stack import Frame, FrameKind, Mode
-from exhume.perf.symbolize import KERNEL_MODULE, UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
+from exhume.perf.symbolize import (
+    KERNEL_MODULE,
+    NO_FILE_FRAME,
+    UNKNOWN_FRAME,
+    UNKNOWN_KERNEL_FRAME,
+)
 from exhume.perf.symbols.demangle import demangle_all
+from exhume.perf.symbols.mapped import JIT_MAP, is_made_code
 
 MAX_LINE_BYTES = 4096
 """Of a longer line the rest is cut off."""
 MAX_DEPTH = 1024
 """Frames of one stack; perf's own limit is kernel.perf_event_max_stack, 127 by default."""
 REMEMBERED_LINES = 1 << 17
-NAMELESS = (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME)
+NAMELESS = (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME, NO_FILE_FRAME)
 """Of a run of one of them the first stands for all."""
 
 _DELETED = b" (deleted)"
@@ -41,7 +47,6 @@ _VSYSCALL = "[vsyscall]"
 # may lie anywhere below.
 _KERNEL_HALF = 0xFFFF << 48
 _OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
-_JIT_MAP = re.compile(r"perf-\d+\.map")
 # `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
 _SOURCE_LINE = re.compile(rb".*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
 # Other fields have lines of their own below it: registers, instructions, what BPF said, and below
@@ -203,9 +208,11 @@ def _frames(address: int, name: str, path: str) -> list[Frame]:
     if name == _UNKNOWN:
         if path in ("", _UNKNOWN):
             return [UNKNOWN_FRAME]
+        if is_made_code(path):
+            return [NO_FILE_FRAME]
         return [Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)]
     names = [name]
-    if _JIT_MAP.fullmatch(module) and "->" in name:
+    if JIT_MAP.fullmatch(module) and "->" in name:
         # perf-map-agent writes what was inlined behind the method it was inlined into.
         names = [part for part in reversed(name.split("->")) if part]
     elif name.startswith(("_Z", "_R")):

@@ -127,7 +127,7 @@ class StackNamer:
         )
         return CodeNames(
             self._places, self._said, _KERNEL - symbols.kernel_generation,
-            symbols.unknown, symbols.unknown_kernel,
+            symbols.unknown, symbols.unknown_kernel, symbols.no_file,
         )  # fmt: skip
 
     @staticmethod

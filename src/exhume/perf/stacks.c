@@ -218,7 +218,8 @@ typedef struct {
     xh_places *places;
     int64_t kernel;     /* the kernel as code: its offsets are addresses */
     const int8_t *mode; /* by frame: what it speaks for, -1: nothing */
-    uint32_t unknown, unknown_kernel; /* nameless frames: of a run of one the first stands for all */
+    /* Nameless frames: of a run of one the first stands for all. */
+    uint32_t unknown, unknown_kernel, no_file;
 } xh_names;
 
 /* Stack i has count[i] words, leaf first, with perf's context markers. */
@@ -347,7 +348,7 @@ static uint32_t node_of(namer *w, xh_tree *t, uint32_t process, uint32_t top, co
     for (; at < count; at++) {
         reached next = w->way[at];
         uint32_t frame = stack->root[at];
-        int is_nameless = frame == names->unknown || frame == names->unknown_kernel;
+        int is_nameless = frame == names->unknown || frame == names->unknown_kernel || frame == names->no_file;
         if (!is_nameless || frame != next.frame) {
             next.node = tree_child(t, next.node, frame);
             if (!next.node) return FAILED;

@@ -12,6 +12,7 @@ from exhume.model.stack import Frame, FrameKind
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.symbols import kallsyms
 from exhume.perf.symbols.demangle import demangle_all
+from exhume.perf.symbols.mapped import is_made_code
 from exhume.perf.symbols.table import NOWHERE, SymbolTable
 
 KERNEL_MODULE = "kernel"
@@ -20,6 +21,9 @@ UNKNOWN_KERNEL_FRAME = Frame("[unknown]", KERNEL_MODULE, FrameKind.UNKNOWN)
 """Apart from the other: a stack that ends here is system time, one that ends there user time."""
 LOST_STACK_FRAME = Frame("[stack lost]", "", FrameKind.UNKNOWN)
 """Instead of a stack whose addresses were in a damaged part of the log."""
+
+NO_FILE_FRAME = Frame("[anon]", "", FrameKind.UNKNOWN)
+"""Code of a JIT that left no map: its addresses mean nothing, and there are thousands."""
 
 FindTable = Callable[[str], SymbolTable | None]
 
@@ -61,7 +65,7 @@ class FrameTable:
 
 
 class Symbolizer:
-    """Names addresses by the tables it is given; what has no name becomes module+address."""
+    """Names addresses by the tables it is given; the rest of a file becomes module+address."""
 
     def __init__(
         self, frames: FrameTable, find_table: FindTable, kernel: SymbolTable | None
@@ -75,6 +79,7 @@ class Symbolizer:
         """Of each table the frames of the symbols seen so far; the kernel's is the empty name."""
         self.unknown = frames.number(UNKNOWN_FRAME)
         self.unknown_kernel = frames.number(UNKNOWN_KERNEL_FRAME)
+        self.no_file = frames.number(NO_FILE_FRAME)
         self.lost_stack = frames.number(LOST_STACK_FRAME)
 
     def learn_kernel(self, symbols: Sequence[kallsyms.Ksymbol]) -> None:
@@ -109,7 +114,7 @@ class Symbolizer:
         module = PurePosixPath(path.removesuffix(" (deleted)")).name or path
         table = self._find_table(key)
         if table is None:
-            return self._nameless(module, offsets)
+            return self._nameless(path, module, offsets)
 
         def name(symbols: list[int]) -> I64:
             names = demangle_all([table.name(one) for one in symbols])
@@ -125,7 +130,7 @@ class Symbolizer:
         numbers = np.empty(len(offsets), np.int64)
         has_name = symbols >= 0
         numbers[has_name] = self._named(f"{key} {module}", symbols[has_name], name)
-        numbers[~has_name] = self._nameless(module, where[~has_name])
+        numbers[~has_name] = self._nameless(path, module, where[~has_name])
         return numbers
 
     def _named(self, table: str, symbols: I64, name: Callable[[list[int]], I64]) -> I64:
@@ -137,7 +142,9 @@ class Symbolizer:
         known.update(zip(fresh, name(fresh).tolist(), strict=True))
         return np.array([known[one] for one in asked], np.int64)[which]
 
-    def _nameless(self, module: str, addresses: U64) -> I64:
+    def _nameless(self, path: str, module: str, addresses: U64) -> I64:
+        if is_made_code(path):
+            return np.full(len(addresses), self.no_file, np.int64)
         unique, inverse = np.unique(addresses, return_inverse=True)  # in order they compress well
         numbers = self.frames.numbers(_nameless(module, address) for address in unique.tolist())
         return numbers[inverse]

@@ -72,6 +72,7 @@ class CodeNames(Struct, frozen=True):
     """The kernel as code: its offsets are addresses."""
     unknown: int
     unknown_kernel: int
+    no_file: int
     """Nameless frames: of a run of one the first stands for all."""
 
 
@@ -93,6 +94,7 @@ class _Names(ctypes.Structure):
         ("mode", ctypes.c_void_p),
         ("unknown", ctypes.c_uint32),
         ("unknown_kernel", ctypes.c_uint32),
+        ("no_file", ctypes.c_uint32),
     ]
 
 
@@ -153,15 +155,13 @@ class TreeBuilder:
         ):
             raise ValueError("a process, stack or node that there is not")
         mode = np.ascontiguousarray(names.mode, np.int8)
-        if max(names.places.last_frame, names.unknown, names.unknown_kernel) >= len(mode):
+        nameless = names.unknown, names.unknown_kernel, names.no_file
+        if max(names.places.last_frame, *nameless) >= len(mode):
             raise ValueError("not all frames are told of")
         columns = [np.ascontiguousarray(getattr(maps, name), np.int64) for name in _MAP_COLUMNS]
         where = [column.ctypes.data for column in columns]
         facts = (
-            _Names(
-                names.places.handle, names.kernel, mode.ctypes.data, names.unknown,
-                names.unknown_kernel,
-            ),
+            _Names(names.places.handle, names.kernel, mode.ctypes.data, *nameless),
             _Maps(*where, len(columns[0])),
             _Chains(chains.at.ctypes.data, chains.count.ctypes.data),
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,6 +18,10 @@ DELETED = " (deleted)"
 OWN_ROOT = Path("/")
 VDSO = "[vdso]"
 _NO_FILE = ("//anon", "anon_inode:", "/anon_hugepage", "/dev/", "/SYSV", "/[aio]", "socket:", "[")
+_MEMORY = "/memfd:"
+_VSYSCALL = "[vsyscall]"
+# As perf calls the code of a process that may have one.
+JIT_MAP = re.compile(r"perf-\d+\.map")
 # The kernel's MMAP2 records carry at most so much of a build id.
 _RECORD_BUILD_ID_BYTES = 20
 
@@ -54,6 +59,17 @@ def no_file_reason(path: str) -> str:
     return ""
 
 
+def is_made_code(path: str) -> bool:
+    """Code that a program made while it ran, as a JIT does: where it lies says nothing.
+
+    [vdso] and [vsyscall] are the kernel's, and offsets in them always mean the same.
+    """
+    is_map = JIT_MAP.fullmatch(path.rpartition("/")[2])
+    return is_map is not None or (
+        path.startswith((*_NO_FILE, _MEMORY)) and path not in (VDSO, _VSYSCALL)
+    )
+
+
 def ways(host: Host, pid: int, path: str, start: int, end: int) -> Iterator[Way]:
     """Best first. Opening may fail with OSError for each: the process can be gone any moment."""
     process = host.proc / str(pid)
@@ -62,7 +78,7 @@ def ways(host: Host, pid: int, path: str, start: int, end: int) -> Iterator[Way]
     yield Way("map_files", True, open_regular(process / "map_files" / f"{start:x}-{end:x}"))
     if _target(process / "exe") == name:
         yield Way("exe", True, open_regular(process / "exe"))
-    if not path.startswith("/memfd:"):
+    if not path.startswith(_MEMORY):
         yield Way("root", False, open_in_root(process / "root", name))
         yield Way("host", False, open_in_root(OWN_ROOT, name))
 
