@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.errors import EXIT_DATA, EXIT_USAGE, ExhumeError
-from lab.commands.run_fault import show
+from lab.commands.run_fault import complain, show
 from lab.expected import Cause, Expected, weigh
 from lab.run import RECORDING, RUN_FILE, Run, ask_why
 
@@ -86,13 +86,10 @@ def _incident(args: argparse.Namespace) -> Run:
         files, data = folder / "files", folder / RECORDING
         if folder.exists() and any(folder.iterdir()):
             raise ExhumeError(f"{folder} is not empty", todo="name a new one", exit_code=EXIT_USAGE)
-        make(files, plan(args.seed, args.hours, args.cores), _say)
-        _say("import")
-        inputs = [str(path) for path in sorted(files.iterdir()) if path.is_file()]
-        command = [sys.executable, "-m", "exhume", "import", "--into", str(data), *inputs]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ExhumeError(f"the import failed: {done.stderr.strip()}")
+        make(files, plan(args.seed, args.hours, args.cores), complain)
+        complain("import")
+        for problem in import_all(files, data):
+            complain(f"import: {problem}")
         truth = json.loads((files / TRUTH).read_text())
         cause, details = truth["root_cause"], truth["root_cause"]["details"]
         named = tuple(name for name in cause["culprit"].values() if name)
@@ -103,6 +100,20 @@ def _incident(args: argparse.Namespace) -> Run:
         began = truth["began_epoch_s"]
         window = ("--from", str(began), "--to", str(began + truth["seconds"]))
         return _asked(INCIDENT, False, args.seed, expected, (), recording, *window)
+
+
+def import_all(files: Path, data: Path) -> list[str]:
+    """What was wrong with files that were read even so: part of the evidence is missing then."""
+    inputs = [str(path) for path in sorted(files.iterdir()) if path.is_file()]
+    command = [sys.executable, "-m", "exhume", "import", "--json", "--into", str(data), *inputs]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    read = json.loads(done.stdout)["inputs"] if done.stdout else []
+    problems = [
+        f"{Path(one['path']).name}: {problem}" for one in read for problem in one["problems"]
+    ]
+    if done.returncode:
+        raise ExhumeError("; ".join(["the import failed", *problems, done.stderr.strip()]))
+    return problems
 
 
 def _asked(
@@ -118,7 +129,3 @@ def _asked(
     case = ask_why(data, *window)
     took = round(time.monotonic() - began, 2)
     return Run(fault, healthy, seed, expected, troubles, weigh(case, expected), took, case)
-
-
-def _say(text: str) -> None:
-    print(f"lab: {text}", file=sys.stderr)

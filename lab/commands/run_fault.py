@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         done = play(
-            args.fault, healthy=args.healthy, seed=seed, data=folder / RECORDING, say=_complain
+            args.fault, healthy=args.healthy, seed=seed, data=folder / RECORDING, say=complain
         )
         if args.keep is not None:
             keep(done, folder / RUN_FILE)
@@ -93,5 +93,5 @@ def show(done: Run) -> None:
     print(f"  weighed: {weighed.mark}; exhume why took {done.answer_seconds:.1f} s")
 
 
-def _complain(text: str) -> None:
+def complain(text: str) -> None:
     print(f"lab: {printable(text)}", file=sys.stderr)

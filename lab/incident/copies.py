@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,8 @@ _CONTROLLERS = (
     "net_prio", "hugetlb", "pids", "rdma",
 )  # fmt: skip
 INTERRUPTS_EVERY_S, CGROUPS_EVERY_S, DOCKER_EVERY_S, UNITS_EVERY_S = 300, 60, 30, 120
-_DOCKER_COLUMNS = ("CONTAINER ID", "IMAGE", "COMMAND", "CREATED", "STATUS", "NAMES")
+_DOCKER_COLUMNS = ("CONTAINER ID", "IMAGE", "COMMAND", "CREATED", "STATUS", "PORTS", "NAMES")
+_DOCKER_GAP = 3
 _LIVES_S = 2.6
 """How long the container of the crash loop lives."""
 
@@ -87,26 +88,37 @@ def write_cgroups(path: Path, table: Path, incident: Incident) -> None:
 
 def write_docker(path: Path, incident: Incident) -> None:
     """`docker ps -a`: the agent is removed and run anew each time, so its id never stays."""
-    pods = [f"k8s_worker_{incident.job.lower()[-8:]}-{n}_ray" for n in range(3)]
-    rows = [
-        (_id(incident, f"pod {n}"), "rayproject/ray:2.9-gpu", '"ray start --block"', n, pod)
-        for n, pod in enumerate(pods)
+    pods = [
+        (_id(incident, f"pod {n}"), f"k8s_worker_{incident.job.lower()[-8:]}-{n}_ray")
+        for n in range(3)
     ]
     with open(path, "w", encoding="ascii") as file:
         for at, mark in looks(incident, DOCKER_EVERY_S, 11.0):
-            file.write(mark + _docker_row(*_DOCKER_COLUMNS))
-            started = max((start for start in incident.restarts_s if start <= at), default=None)
-            if started is not None:
-                age = at - started
-                status = f"Up {_ago(age)} (health: starting)"
-                if age > _LIVES_S:
-                    status = f"Exited (5) {_ago(age - _LIVES_S)} ago"
-                id_, made = _id(incident, started), f"{_ago(age)} ago"
-                row = (id_, incident.image, '"/agent"', made, status, incident.container)
-                file.write(_docker_row(*row))
-            for id_, image, command, hours, name in rows:
-                old = f"{hours + 5 + int(at // 3600)} hours"
-                file.write(_docker_row(id_, image, command, f"{old} ago", f"Up {old}", name))
+            rows = [_DOCKER_COLUMNS, *_agent(incident, at)]
+            for n, (id_, name) in enumerate(pods):
+                old = f"{n + 5 + int(at // 3600)} hours"
+                image, command = "rayproject/ray:2.9-gpu", '"ray start --block"'
+                rows.append((id_, image, command, f"{old} ago", f"Up {old}", "", name))
+            file.write(mark + docker_table(rows))
+
+
+def _agent(incident: Incident, at: float) -> Iterator[tuple[str, ...]]:
+    started = max((start for start in incident.restarts_s if start <= at), default=None)
+    if started is None:
+        return
+    age = at - started
+    status = f"Up {_ago(age)} (health: starting)"
+    if age > _LIVES_S:
+        status = f"Exited (5) {_ago(age - _LIVES_S)} ago"
+    id_, made = _id(incident, started), f"{_ago(age)} ago"
+    yield id_, incident.image, '"/agent"', made, status, "", incident.container
+
+
+def docker_table(rows: Sequence[Sequence[str]]) -> str:
+    """As docker lays it out: each column as wide as its widest cell in this very table."""
+    widths = [max(map(len, cells)) + _DOCKER_GAP for cells in zip(*rows, strict=True)]
+    lines = ("".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def write_units(path: Path, incident: Incident) -> None:
@@ -124,10 +136,6 @@ def write_units(path: Path, incident: Incident) -> None:
             for name, active, sub, text in rows:
                 file.write(f"  {name:40} loaded {active:10} {sub:12} {text}\n")
             file.write(f"\n{len(rows)} loaded units listed.\n")
-
-
-def _docker_row(id_: str, image: str, command: str, created: str, status: str, name: str) -> str:
-    return f"{id_:<15}{image:<36}{command:<23}{created:<18}{status:<38}{'':<8}{name}\n"
 
 
 def _id(incident: Incident, what: object) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from exhume.host import Host
+from exhume.ingest import docker_ps
 from exhume.ingest.importing import Options, run
 from exhume.ingest.report import ImportReport
 from exhume.model.answers import Filter
@@ -15,7 +16,9 @@ from exhume.model.window import Window
 from exhume.store import queries
 from exhume.store.recording import Recording
 from exhume.store.segment import Segment
+from lab.commands.replay import import_all
 from lab.incident.__main__ import main
+from lab.incident.copies import docker_table
 from lab.incident.make import TRUTH, make
 from lab.incident.plan import WATCHDOG_S, plan
 
@@ -86,6 +89,7 @@ def test_an_import_takes_every_file_for_what_it_is(
 ) -> None:
     _, report = imported
     assert {one.state for one in report.inputs} == {"imported"}
+    assert [problem for one in report.inputs for problem in one.problems] == []
     formats = {Path(one.path).name: one.format for one in report.inputs}
     assert formats.pop("dmesg.txt") == "kernel log"
     assert formats.pop("mpstat-P-ALL-1.txt") == "mpstat"
@@ -98,6 +102,25 @@ def test_an_import_takes_every_file_for_what_it_is(
     assert all(name.startswith(f"perf-{truth['host']}-2025") or "-2026" in name for name in formats)
     assert sum(one.samples for one in report.inputs) == truth["samples"]
     assert [one.node for one in report.recordings] == [truth["host"]]
+
+
+def test_no_cell_of_a_docker_table_runs_into_the_next() -> None:
+    """Of all that docker says of an age this is the longest."""
+    young = ("62d86ff23eac", "a", "b", "Less than a second ago", "Up Less than a second", "", "c")
+    heads = ("CONTAINER ID", "IMAGE", "COMMAND", "CREATED", "STATUS", "PORTS", "NAMES")
+    (row,) = docker_ps.parse(docker_table([heads, young]).encode(), NS)
+    assert (row.container.name, row.container.state) == ("c", "running")
+
+
+def test_a_replay_tells_what_the_import_could_not_read(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    good = docker_table([("CONTAINER ID", "STATUS", "NAMES"), ("62d86ff23eac", "Up 1 hour", "c")])
+    looks = [good, good.replace("62d86ff23eac", "no id"), good]
+    marked = (f"### {1_776_808_811 + 30 * n}.000\n{look}" for n, look in enumerate(looks))
+    (files / "docker_ps.log").write_text("".join(marked))
+    (problem,) = import_all(files, tmp_path / "out")
+    assert problem.startswith("docker_ps.log: ")
 
 
 def test_at_a_reset_the_payer_has_the_queues_core_and_the_node_looks_fine(
