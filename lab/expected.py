@@ -11,8 +11,8 @@ Mark = Literal[
     "first", "first only", "top three", "wrong", "missed", "harmless", "silent", "alarm", "accused"
 ]  # fmt: skip
 """Of a fault: the right cause first; first, but of two the other not among the first three; among
-them; another one; none at all; healthy, and so it was: no victim complained. Of a healthy run:
-nothing said, a symptom without a culprit, somebody accused."""
+them; another one; none, or nobody named for it; healthy, and so it was: no victim complained. Of a
+healthy run: nothing said, a symptom without a culprit, somebody accused."""
 _TOP = 3
 _NAMES = ("unit", "container", "pod", "cgroup", "comm", "exe")
 
@@ -60,12 +60,18 @@ def weigh(case: Mapping[str, Any], expected: Expected, *, harmed: bool = True) -
         return Weighed(mark, confidence, said, _details(first, cause))
     if not missing:
         return Weighed("top three", confidence, said)
-    accused = cause is not None and not any(_is(one, cause) for one in expected.causes)
-    return Weighed("wrong" if accused else "missed", confidence, said)
+    wrong = cause is not None and not any(_is_no_lie(one, cause) for one in expected.causes)
+    return Weighed("wrong" if wrong else "missed", confidence, said)
 
 
 def _is(cause: Cause, said: Mapping[str, Any]) -> bool:
     return said["kind"] == cause.kind and _is_called(said["culprit"], cause.culprits)
+
+
+def _is_no_lie(cause: Cause, said: Mapping[str, Any]) -> bool:
+    """Of the right kind, and by whom is left open: then nobody is accused."""
+    is_open = not any(said["culprit"].get(key) for key in _NAMES)
+    return _is(cause, said) or (said["kind"] == cause.kind and is_open)
 
 
 def _details(cause: Cause, said: Mapping[str, Any]) -> dict[str, bool]:

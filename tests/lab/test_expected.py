@@ -49,6 +49,12 @@ def test_no_verdict_is_a_miss_even_where_the_suspect_is_listed_below() -> None:
     assert mark(case(said("realtime-hog", "hogd"), status="unknown"), HOG) == "top three"
 
 
+def test_the_right_kind_by_somebody_unknown_is_a_miss_that_accuses_nobody() -> None:
+    unknown = {**said("realtime-hog", ""), "culprit": {**NOBODY, "core": 1}}
+    assert mark(case(unknown), HOG) == "missed"
+    assert mark(case({**unknown, "kind": "userspace-hog"}), HOG) == "wrong"
+
+
 def test_a_fault_of_which_no_victim_complained_did_no_harm_if_nobody_is_accused_either() -> None:
     expected = Expected((HOG,))
     assert weigh(case(status="healthy"), expected, harmed=False).mark == "harmless"
