@@ -39,6 +39,43 @@ def test_a_restart_in_a_log_says_nothing_of_how_the_unit_ended() -> None:
     assert found.success_percent_of_known_ends == 100
 
 
+def test_of_one_that_still_runs_nobody_knows_how_it_will_end() -> None:
+    seen = [event("unit-start", "a.service", 100.0 * n, sub_state="running") for n in range(3)]
+    (once,) = of_units(seen[:1], {}, NOTHING, 300)
+    assert once.success_percent_of_known_ends is None
+    (thrice,) = of_units(seen, {}, NOTHING, 300)
+    assert thrice.success_percent_of_known_ends == 100
+    rows: list[Row] = [(5.0, "exit", "job", "systemd", 1, 1, 3.0)]
+    ran = event("unit-start", "b.service", 2.0, pid=77, sub_state="running")
+    (over,) = of_units([ran], {}, process_events(rows, [77]), 100)
+    assert over.success_percent_of_known_ends == 100
+
+
+def test_looks_at_a_unit_that_waits_again_and_again_show_a_crash_loop() -> None:
+    """Most of its starts fall between two looks, and the list says nothing of results."""
+    states = ["auto-restart", "auto-restart", "running"] * 10
+    events = [
+        event("unit-start", "a.service", 120.0 * n, sub_state=state)
+        if state == "running"
+        else event("unit-waiting", "a.service", 120.0 * n, sub_state=state)
+        for n, state in enumerate(states)
+    ]
+    (found,) = of_units(events, {}, NOTHING, 3600)
+    assert (found.mark, found.starts) == ("crash loop", 10)
+    assert found.success_percent_of_known_ends is None
+    (never_up,) = of_units([e for e in events if e.kind == "unit-waiting"], {}, NOTHING, 3600)
+    assert (never_up.mark, never_up.starts) == ("crash loop", 0)
+
+
+def test_several_looks_at_one_wait_are_no_loop() -> None:
+    events = [
+        event("unit-waiting", "a.service", 2.0 * n, sub_state="auto-restart") for n in range(5)
+    ]
+    events.append(event("unit-start", "a.service", 10.0, sub_state="running"))
+    (found,) = of_units(events, {}, NOTHING, 600)
+    assert (found.mark, found.success_percent_of_known_ends) == ("healthy", None)
+
+
 def test_starts_between_two_looks_are_counted() -> None:
     events = [event("unit-start", "a.service", 10.0 * i, count=5) for i in range(10)]
     (found,) = of_units(events, {}, NOTHING, 100)

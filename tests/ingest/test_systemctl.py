@@ -60,8 +60,10 @@ def test_lists_make_the_same_fields_and_events_as_a_live_systemd(tmp_path: Path)
     assert values(pieces, "unit.active")["ecs.service"] == [0, 1, 0]
     events = [event for piece in pieces for event in piece.events]
     assert [(event.kind, event.subject, event.time_ns) for event in events] == [
+        ("unit-waiting", "ecs.service", START * NS),
         ("unit-start", "ecs.service", (START + 10) * NS),
         ("unit-failed", "docker.service", (START + 20) * NS),
+        ("unit-waiting", "ecs.service", (START + 20) * NS),
     ]
 
 

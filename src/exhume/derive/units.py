@@ -32,6 +32,8 @@ PARTS = 60
 """Of a window, in which starts are counted: few enough to be drawn in a row of a table."""
 _LOOKS = 5
 _OF_LOOKS = 3
+_ONE_WAIT_NS = 60 * 1_000_000_000
+"""Looks that come quicker may all see one and the same wait."""
 _RUNNING = ("running", "start", "start-pre", "start-post", "reload")
 _GRACE_NS = 1_000_000_000
 """An exit may be stamped a little before the look that told of its start."""
@@ -42,6 +44,8 @@ _UNKNOWN = 0xFFFFFFFF
 class _Group(Struct):
     starts: list[EventAnswer] = field(default_factory=list)
     ends: list[EventAnswer] = field(default_factory=list)
+    waits: list[EventAnswer] = field(default_factory=list)
+    """Looks at it while it waited to be started again."""
 
 
 def of_units(
@@ -57,15 +61,14 @@ def of_units(
     """
     ended = _exits_by_pid(lives)
     found = []
-    for name, group in _by_subject(events, "unit-start", "unit-failed").items():
-        looks = [event.fields.get("sub_state") for event in group.starts[-_LOOKS:]]
+    for name, group in _by_subject(events, "unit-start", "unit-failed", "unit-waiting").items():
         runs = Runs(
             *_starts(group.starts),
             *_each_once(_unit_lifetimes(group, ended)),
-            known_ends=max(_known_ends(group), len(group.ends)),
+            known_ends=max(_known_ends(group, ended), len(group.ends)),
             bad_ends=len(group.ends),
             restarts=restarts.get(name, 0),
-            waits_to_restart=looks.count("auto-restart") >= _OF_LOOKS,
+            waits_to_restart=_waits_to_restart(group),
         )
         mark = mark_supervised(runs)
         found.append(_lifecycle("unit", name, "", mark, runs, seconds, window, restarts.get(name)))
@@ -159,14 +162,29 @@ def worst_first(lifecycles: Iterable[Lifecycle]) -> tuple[Lifecycle, ...]:
     return tuple(sorted(lifecycles, key=rank))
 
 
-def _by_subject(events: Iterable[EventAnswer], start: str, end: str) -> dict[str, _Group]:
+def _by_subject(
+    events: Iterable[EventAnswer], start: str, end: str, wait: str = ""
+) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
     for event in sorted(events, key=lambda event: event.wall_ns):
         if event.kind == start:
             groups.setdefault(event.subject, _Group()).starts.append(event)
         elif event.kind == end:
             groups.setdefault(event.subject, _Group()).ends.append(event)
+        elif event.kind == wait:
+            groups.setdefault(event.subject, _Group()).waits.append(event)
     return groups
+
+
+def _waits_to_restart(group: _Group) -> bool:
+    """In 3 of any 5 looks that follow each other."""
+    waits: list[EventAnswer] = []
+    for event in group.waits:
+        if not waits or event.wall_ns - waits[-1].wall_ns >= _ONE_WAIT_NS:
+            waits.append(event)
+    looks = sorted([*group.starts, *waits], key=lambda event: event.wall_ns)
+    seen = [event.fields.get("sub_state") == "auto-restart" for event in looks]
+    return any(sum(seen[at : at + _LOOKS]) >= _OF_LOOKS for at in range(len(seen)))
 
 
 def _starts(events: Sequence[EventAnswer]) -> tuple[I64, I64]:
@@ -180,17 +198,27 @@ def _each_once(lifetimes: list[float]) -> tuple[np.ndarray[tuple[int], np.dtype[
     return np.array(lifetimes, np.float64), np.ones(len(lifetimes), np.int64)
 
 
-def _known_ends(group: _Group) -> int:
+def _known_ends(group: _Group, ended: Mapping[int, list[int]]) -> int:
     """Of one that fails now and then: a start that was seen running tells of no end.
 
-    Where nothing failed and somebody looked, it ended well; a line that it is restarted says
-    nothing of how it ended.
+    Where nothing failed and somebody looked, it ended well, unless it still runs; a line that it is
+    restarted says nothing of how it ended, nor does a look at it while it waits for that.
     """
-    states = [event.fields.get("sub_state") for event in group.starts]
+    is_over = [event.fields.get("sub_state") not in _RUNNING for event in group.starts]
     if group.ends:
-        return sum(state not in _RUNNING for state in states)
-    looked = (event.pid is not None or "sub_state" in event.fields for event in group.starts)
-    return sum(looked)
+        return sum(is_over)
+    if group.waits:
+        return 0
+    looked = [event.pid is not None or "sub_state" in event.fields for event in group.starts]
+    runs_still = looked[-1:] == [True] and not is_over[-1]
+    return sum(looked) - (runs_still and _exit_ns(group.starts[-1], ended) is None)
+
+
+def _exit_ns(start: EventAnswer, ended: Mapping[int, list[int]]) -> int | None:
+    """When the main process of that start ended, if that was seen."""
+    exits = ended.get(start.pid, []) if start.pid is not None else []
+    at = bisect_right(exits, start.wall_ns - _GRACE_NS)
+    return exits[at] if at < len(exits) else None
 
 
 def _unit_lifetimes(group: _Group, ended: Mapping[int, list[int]]) -> list[float]:
@@ -204,11 +232,9 @@ def _unit_lifetimes(group: _Group, ended: Mapping[int, list[int]]) -> list[float
             since = told if isinstance(told, int | float) else (event.wall_ns - starts[place]) / 1e9
             lived.setdefault(place, since)
     for place, event in enumerate(group.starts):
-        if place not in lived and event.pid is not None:
-            exits = ended.get(event.pid, [])
-            at = bisect_right(exits, event.wall_ns - _GRACE_NS)
-            if at < len(exits):
-                lived[place] = max(0, exits[at] - event.wall_ns) / 1e9
+        exit_ns = None if place in lived else _exit_ns(event, ended)
+        if exit_ns is not None:
+            lived[place] = max(0, exit_ns - event.wall_ns) / 1e9
     return list(lived.values())
 
 

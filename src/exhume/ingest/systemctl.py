@@ -42,7 +42,7 @@ class UnitLooks(Struct):
         before = self._before.setdefault(path, {})
         events = units.events(before, found, wall_ns)
         if path == LIST_PATH:
-            events += _seen_to_start(before, found, wall_ns)
+            events += _seen_to_start(before, found, wall_ns) + _seen_to_wait(found, wall_ns)
         before.update((unit.name, unit) for unit in found)
         return units.readings(found), events
 
@@ -131,4 +131,13 @@ def _seen_to_start(
         if unit.active_state == "active"
         and (old := before.get(unit.name)) is not None
         and old.active_state not in ("active", "reloading", "deactivating")
+    )
+
+
+def _seen_to_wait(found: Iterable[Unit], wall_ns: int) -> tuple[Event, ...]:
+    """Of one that loops most starts fall between two looks: that it waits again is what shows."""
+    return tuple(
+        Event(wall_ns, "unit-waiting", unit.name, fields={"sub_state": unit.sub_state})
+        for unit in found
+        if unit.sub_state == "auto-restart"
     )

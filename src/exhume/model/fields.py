@@ -172,6 +172,9 @@ EVENT_KINDS: tuple[EventKind, ...] = (
         "unit-start", "A systemd service was started; the count says how often since the last look."
     ),
     EventKind("unit-failed", "A systemd service ended with a result other than success."),
+    EventKind(
+        "unit-waiting", "A service had ended and waited for its restart when somebody looked."
+    ),
     EventKind("container-start", "A container appeared, or was started again."),
     EventKind(
         "container-seen", "A container that was there when somebody looked; every ten minutes."

@@ -25,7 +25,9 @@ _NOT_IN_FILES = (
     "no containers are in the files: import `docker ps -a` or `crictl ps -a` too",
 )
 _TOLD = ("births", "removals", "releases")
-_EVENTS = ("unit-start", "unit-failed", "container-start", "container-exit", "job-log")
+_EVENTS = (
+    "unit-start", "unit-failed", "unit-waiting", "container-start", "container-exit", "job-log",
+)  # fmt: skip
 
 
 def lifecycles(
