@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.cli.figures import NS
-from exhume.cli.times import Viewpoint, local_zone, parse_duration, parse_time
+from exhume.cli.times import Viewpoint, local_zone, parse_duration, parse_stretch, parse_time
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.model.window import Window
 
@@ -194,3 +194,22 @@ def test_the_local_zone_comes_from_tz_and_survives_nonsense() -> None:
     assert local_zone({"TZ": "../../etc/passwd"}) is UTC
     assert local_zone({"TZ": "Nowhere/Atall"}) is not None
     assert local_zone({}) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("2024-05-01", 86_400 * NS),
+        ("03:14", 60 * NS),
+        ("03:14:07", NS),
+        ("03:14:07.25", NS // 100),
+        ("1714532047", NS),
+        ("1714532047.250", NS // 1000),
+        ("5m ago", NS),
+        ("now", NS),
+    ],
+)
+def test_a_time_stands_for_as_much_as_it_leaves_open(text: str, nanoseconds: int) -> None:
+    stretch = parse_stretch(text, NOW)
+    assert stretch.start_ns == parse_time(text, NOW)
+    assert stretch.end_ns - stretch.start_ns == nanoseconds

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from exhume.inquiry.asked import Question, asked
+from exhume.inquiry.asked import Question, asked, unanswered
 from exhume.model.case import Party, Symptom
-from tests.diagnose.made_up import span, symptom
+from exhume.model.window import Window
+from tests.diagnose.made_up import NS, span, symptom
 
 
 def harm(
@@ -47,6 +48,35 @@ def test_where_nobody_was_harmed_the_question_is_the_symptom() -> None:
         ("question", 3, span(11, 14))
     ]
     assert others == GROUPS
+
+
+def test_harm_that_was_just_over_is_what_an_instant_is_about() -> None:
+    assert asked(GROUPS, Question(at=span(21, 26)))[0] == (HERE,)
+    assert asked(GROUPS, Question(at=span(52, 57)))[0][0].wall_ns == SAME_VICTIM.wall_ns
+    assert asked(GROUPS, Question(at=span(30, 35)))[0][0].kind == "question"
+
+
+def test_an_event_is_matched_as_exactly_as_it_was_said_and_comes_first() -> None:
+    minute = Question(event=span(0, 60))
+    assert [group[0] for group in asked(GROUPS, minute)] == [THERE, HERE]
+    late = SAME_VICTIM.wall_ns
+    second = Window(late - NS // 3, late - NS // 3 + NS)
+    assert asked(GROUPS, Question(event=second)) == [(SAME_VICTIM, THERE), (HERE,)]
+    before = Window(late - 2 * NS, late - NS)
+    assert asked(GROUPS, Question(event=before)) == []
+
+
+def test_of_an_event_and_what_samples_show_at_that_time_the_event_is_meant() -> None:
+    line = replace(harm(18, 1, "CPU 0", 0, "lockup"), event_class="cpu")
+    assert asked([*GROUPS, (line,)], Question(event=span(18, 20)))[0] == (line,)
+
+
+def test_no_other_harm_is_an_answer() -> None:
+    assert asked(GROUPS, Question(core=7)) == []
+    verdict, others = unanswered(GROUPS, Question(event=span(40, 41)))
+    assert (verdict.status, [one.wall_ns for one in others]) == (
+        "unknown", [SAME_VICTIM.wall_ns, HERE.wall_ns],
+    )  # fmt: skip
 
 
 def test_a_core_alone_leaves_out_what_its_victims_suffered_elsewhere() -> None:

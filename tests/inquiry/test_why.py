@@ -54,6 +54,10 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def exactly(wall_ns: int) -> Window:
+    return Window(wall_ns, wall_ns + 1)
+
+
 def ask(root: Path, *words: str) -> list[str]:
     start = ["--from", str(T0 // SECOND), "--to", str(T0 // SECOND + 180)]
     return ["why", "--data", str(root), *(words if "--at" in words else [*start, *words])]
@@ -79,7 +83,9 @@ def test_a_question_about_an_instant_is_the_symptom(
     assert (case.symptom.window, case.symptom.victim.core) == (asked, 1)
     assert case.verdict.status == "unknown"
     assert main(ask(calm, "--at", str(T0 // SECOND + 60), "--json")) == 2
-    assert json.loads(capsys.readouterr().out)["symptom"]["kind"] == "question"
+    case_json = json.loads(capsys.readouterr().out)
+    assert case_json["symptom"]["kind"] == "question"
+    assert case_json["verdict"]["summary"].startswith("no harm is known at that time, and ")
 
 
 def test_harm_at_that_instant_is_what_the_question_is_about(story: Recording) -> None:
@@ -95,7 +101,7 @@ def test_without_a_question_the_worst_is_explained_and_an_event_can_be_chosen(
     worst = why(story, ALL, Question()).symptom
     assert worst is not None
     assert worst.kind == "network-reset"
-    chosen = why(story, ALL, Question(event_ns=JOB_NS + 500)).symptom  # JSON rounds times
+    chosen = why(story, ALL, Question(event=exactly(JOB_NS + 500))).symptom  # JSON rounds times
     assert chosen is not None
     assert (chosen.kind, chosen.victim.comm, chosen.wall_ns) == ("job-failure", "trainer", JOB_NS)
 
@@ -103,7 +109,7 @@ def test_without_a_question_the_worst_is_explained_and_an_event_can_be_chosen(
 def test_where_nobody_is_found_what_was_seen_meanwhile_is_listed(
     story: Recording, held: Path
 ) -> None:
-    case = why(story, ALL, Question(event_ns=JOB_NS))
+    case = why(story, ALL, Question(event=exactly(JOB_NS)))
     assert case.verdict.root_cause is None
     meanwhile = {one.kind: one.subject for one in case.meanwhile}
     assert meanwhile["crash-loop"] == "ecs.service"
@@ -111,6 +117,44 @@ def test_where_nobody_is_found_what_was_seen_meanwhile_is_listed(
     assert not {(one.kind, one.subject) for one in case.risks} & set(meanwhile.items())
     found = why(Recording.open(held), CALM, Question())
     assert found.verdict.root_cause is None or found.meanwhile == ()
+
+
+def test_an_event_is_found_by_the_second_that_a_list_of_events_shows(
+    story: Recording, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["why", "--data", str(story.root), "--json", "--event"]
+    shown = datetime.fromtimestamp(JOB_NS // SECOND, UTC).isoformat()
+    assert main([*words, shown]) in (1, 2)
+    assert json.loads(capsys.readouterr().out)["symptom"]["kind"] == "job-failure"
+    assert main([*words, str(JOB_NS // SECOND + 20)]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["symptom"], found["verdict"]["summary"]) == (
+        None, "no event at that time tells of harm",
+    )  # fmt: skip
+    assert found["symptoms"][0]["kind"] == "job-failure", "the nearest first"
+
+
+def test_a_core_without_harm_is_not_answered_with_harm_elsewhere(
+    story: Recording, held: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = why(Recording.open(held), CALM, Question(core=1))
+    assert (case.symptom, case.verdict.status) == (None, "healthy")
+    assert case.verdict.summary == "no harm is known on CPU 1 in this window"
+    assert [one.kind for one in case.symptoms] == ["held-thread"]
+    assert main(ask(held, "--core", "1")) == 0
+    said = capsys.readouterr().out
+    assert "harm in this window" in said
+    assert "either" not in said
+    assert main(ask(held, "--core", "99")) == 64
+    assert capsys.readouterr().err == "exhume: no core 99\n  recorded are cores 0 to 1\n"
+
+
+def test_failures_of_a_job_outside_of_the_window_are_not_answered_with_other_harm(
+    held: Path, tmp_path: Path
+) -> None:
+    log = lines(tmp_path / "job.log", (500, "ERROR health check timed out after 1.0s"))
+    case = why(Recording.open(held), CALM, Question(job=job_failures(log, Host())))
+    assert (case.symptom, case.verdict.status) == (None, "unknown")
 
 
 def test_every_link_has_evidence_that_is_there(story: Recording, held: Path) -> None:
@@ -166,7 +210,7 @@ def test_where_nothing_is_said_the_logs_failures_are_the_window(
 
 def test_a_log_that_was_imported_too_is_counted_once(story: Recording) -> None:
     job = tuple(e for e in events(story, ALL) if e.kind == "job-log" and e.wall_ns == JOB_NS)
-    twice, once = (why(story, ALL, Question(job=j, event_ns=JOB_NS)) for j in (job, ()))
+    twice, once = (why(story, ALL, Question(job=j, event=exactly(JOB_NS))) for j in (job, ()))
     assert twice.symptom == once.symptom
 
 

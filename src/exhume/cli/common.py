@@ -209,6 +209,20 @@ def open_recording(args: argparse.Namespace) -> Recording:
     return Recording.open(directory, heads=read_heads)
 
 
+def need_cores(recording: Recording, cores: Sequence[int]) -> None:
+    """An empty answer would look like cores that did nothing."""
+    from exhume.store import queries
+
+    known = queries.recorded_cores(recording) if cores else ()
+    if known and not set(known) & set(cores):
+        raise no_core(cores, known)
+
+
+def no_core(cores: Sequence[int], known: Sequence[int]) -> ExhumeError:
+    recorded = f"{min(known)} to {max(known)}" if known else "none"
+    return usage(f"no core {', '.join(map(str, cores))}", f"recorded are cores {recorded}")
+
+
 def need_recorded(spans: Sequence[Span], window: Window, view: Viewpoint) -> None:
     """An empty answer would look like an idle machine; say what there is instead."""
     # A damaged stretch may still answer in part; one that lost even its index has no samples.

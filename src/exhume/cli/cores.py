@@ -153,8 +153,7 @@ def only(answer: CoreMap, cores: tuple[int, ...]) -> CoreMap:
         return answer
     found = answer.only(cores)
     if not found.cores:
-        known = f"{min(answer.cores)} to {max(answer.cores)}" if answer.cores else "none"
-        raise common.usage(f"no core {', '.join(map(str, cores))}", f"recorded are cores {known}")
+        raise common.no_core(cores, answer.cores)
     return found
 
 

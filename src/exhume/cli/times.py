@@ -109,6 +109,12 @@ def parse_time(text: str, view: Viewpoint, *, after_ns: int | None = None) -> in
     return wall_ns
 
 
+def parse_stretch(text: str, view: Viewpoint) -> Window:
+    """What a time stands for, as exactly as it is written: 03:14 is a minute, 03:14:07 a second."""
+    start_ns = parse_time(text, view)
+    return Window(start_ns, start_ns + _exactness_ns(text.strip()))
+
+
 def local_zone(environ: dict[str, str] | None = None) -> tzinfo:
     """TZ, else /etc/localtime, else UTC. By name or file, so that past offsets are right too."""
     name = (os.environ if environ is None else environ).get("TZ")
@@ -150,6 +156,19 @@ def _parse(text: str, view: Viewpoint, after_ns: int | None) -> int | None:
         return max(i for i in found if i <= view.latest_ns)
     except (ValueError, OverflowError):
         return None
+
+
+def _exactness_ns(text: str) -> int:
+    if _NUMBER.fullmatch(text):
+        return _last_digit_ns(text.partition(".")[2])
+    match = _CALENDAR.fullmatch(text)
+    if match is None or match["second"]:
+        return _last_digit_ns(match["fraction"] or "" if match else "")
+    return _UNITS["m" if match["hour"] else "d"]
+
+
+def _last_digit_ns(fraction: str) -> int:
+    return max(1, int(NS // 10 ** len(fraction)))
 
 
 def _around(

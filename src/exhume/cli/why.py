@@ -37,7 +37,7 @@ from exhume.cli import common
 from exhume.cli.output import opened
 from exhume.cli.progress import step
 from exhume.cli.safe import printable
-from exhume.cli.times import Viewpoint, parse_time
+from exhume.cli.times import Viewpoint, parse_stretch, parse_time
 from exhume.errors import ExhumeError
 from exhume.inquiry.runnable import case_on_data
 from exhume.model.case import Case, Symptom
@@ -123,7 +123,9 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
     from exhume.inquiry.job_log import job_failures, when_it_failed
     from exhume.inquiry.why import why
 
+    common.need_cores(recording, () if args.core is None else (args.core,))
     at: Window | None = None
+    event = None if args.event is None else parse_stretch(args.event, view)
     beyond: Window | None = None
     """What else is told of, where nobody was harmed in the window."""
     job = () if args.job_log is None else job_failures(args.job_log, Host())
@@ -131,9 +133,8 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
         at = common.window_of(args, view)
         window = Window(at.start_ns - AROUND_NS, at.end_ns + AROUND_NS)
         window = window.clip(recording.window()) or window
-    elif args.event is not None and args.last is None and args.start is None:
-        event_ns = parse_time(args.event, view)
-        window = Window(event_ns - AROUND_NS, event_ns + AROUND_NS)
+    elif event is not None and args.last is None and args.start is None:
+        window = Window(event.start_ns - AROUND_NS, event.end_ns + AROUND_NS)
         window = window.clip(recording.window()) or window
     elif args.since_fix is not None and args.last is None and args.start is None:
         # As long before it as after, and a day at least: rare things need time to be counted.
@@ -166,12 +167,12 @@ def ask(args: argparse.Namespace, recording: Recording, view: Viewpoint) -> Case
     question = Question(
         at=at,
         core=args.core,
-        event_ns=None if args.event is None else parse_time(args.event, view),
+        event=event,
         job=job,
         fix_ns=None if args.since_fix is None else parse_time(args.since_fix, view),
     )
     case = why(recording, window, question)
-    if case.symptom is None and beyond is not None and beyond != window:
+    if case.symptom is None and not case.symptoms and beyond is not None and beyond != window:
         harm = why(recording, beyond, question).symptoms
         if harm:
             case = replace(case, gaps=(_told_elsewhere(harm, view), *case.gaps))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
 from exhume.diagnose.symptoms import Group, severity
 from exhume.model.answers import EventAnswer
-from exhume.model.case import Party, Symptom
+from exhume.model.case import Party, Symptom, Verdict
 from exhume.model.window import Window
 
 _SAME_NS = 1_000_000
 """Times in JSON are epoch seconds: a microsecond or two is lost."""
 AROUND_NS = 1800 * 1_000_000_000
 """On each side of an instant that is asked about."""
+_NOTICED_NS = 5 * 1_000_000_000
+"""Who asks about an instant has seen what came of it: the harm may be over by then."""
 
 
 class Question(Struct, frozen=True):
@@ -23,8 +26,8 @@ class Question(Struct, frozen=True):
     at: Window | None = None
     """The user's question is the symptom."""
     core: int | None = None
-    event_ns: int | None = None
-    """The time of the event to explain."""
+    event: Window | None = None
+    """When the event to explain happened, as exactly as somebody said that."""
     job: tuple[EventAnswer, ...] = ()
     """What a job's own log says: then its failures are what to explain."""
     fix_ns: int | None = None
@@ -33,33 +36,68 @@ class Question(Struct, frozen=True):
     @property
     def is_pointed(self) -> bool:
         """At something of the user's own choice."""
-        named = (self.at, self.core, self.event_ns)
+        named = (self.at, self.core, self.event)
         return any(one is not None for one in named) or bool(self.job)
 
 
 def asked(groups: Sequence[Group], question: Question) -> list[Group]:
-    """What the question is about first, then all others as they are."""
-    if question.event_ns is not None:
-        at = question.event_ns
-        return _first(groups, [g for g in groups if any(_is_at(one, at) for one in g)])
+    """What the question is about first, then all others as they are; none where there is no such
+    harm: then other harm is no answer."""
+    if question.event is not None:
+        at = question.event
+        chosen = _chosen(groups, lambda one: _is_at(one, at))
+        # A line is an event; what samples show at that time is none that `exhume events` lists.
+        return _first(groups, sorted(chosen, key=lambda group: not group[0].event_class))
     if question.job:
         told = {event.wall_ns for event in question.job}
-        return _first(groups, [g for g in groups if any(one.wall_ns in told for one in g)])
+        return _first(groups, _chosen(groups, lambda one: one.wall_ns in told))
     if question.at is not None:
         # Harm that was done just then is what the question is about.
-        near = _just_then(groups, question.at, question.core)
-        return _first(groups, near) if near else [(_itself(question, question.at),), *groups]
+        at = question.at
+        before = Window(at.start_ns - _NOTICED_NS, at.start_ns)
+        near = _just_then(groups, at, question.core) or _just_then(groups, before, question.core)
+        return _first(groups, near) or [(_itself(question, at),), *groups]
     if question.core is not None:
         return _first(groups, _narrowed(groups, question.core))
     return list(groups)
 
 
-def _is_at(one: Symptom, wall_ns: int) -> bool:
-    return abs(one.wall_ns - wall_ns) < _SAME_NS
+def unanswered(groups: Sequence[Group], question: Question) -> tuple[Verdict, Group]:
+    """What to say where there is no harm of the kind asked for, and which there is instead."""
+    heads = tuple(group[0] for group in groups)
+    if question.event is not None:
+        at_ns = question.event.start_ns
+        nearest = [min(group, key=lambda one: abs(one.wall_ns - at_ns)) for group in groups]
+        nearest.sort(key=lambda one: abs(one.wall_ns - at_ns))
+        return _verdict("unknown", "no event at that time tells of harm"), tuple(nearest)
+    if question.job:
+        return _verdict("unknown", "none of that log's failures lies in this window"), heads
+    if question.core is not None and groups:
+        return _verdict("healthy", f"no harm is known on CPU {question.core} in this window"), heads
+    return _verdict("healthy", "nobody was harmed in this window"), heads
+
+
+def _verdict(status: Literal["healthy", "unknown"], summary: str) -> Verdict:
+    return Verdict(status, summary, None, None)
+
+
+def _is_at(one: Symptom, at: Window) -> bool:
+    return -_SAME_NS < one.wall_ns - at.start_ns < max(_SAME_NS, at.end_ns - at.start_ns)
+
+
+def _chosen(groups: Sequence[Group], is_meant: Callable[[Symptom], bool]) -> list[Group]:
+    """Groups with such harm, and in each of them that first: it is what is explained."""
+    return [
+        tuple(sorted(group, key=lambda one: not is_meant(one)))
+        for group in groups
+        if any(map(is_meant, group))
+    ]
 
 
 def _first(groups: Sequence[Group], chosen: Sequence[Group]) -> list[Group]:
     """What a chosen one leaves of its group stays behind it."""
+    if not chosen:
+        return []
     taken = {one for group in chosen for one in group}
     left = (tuple(one for one in group if one not in taken) for group in groups)
     return [*chosen, *(group for group in left if group)]

@@ -18,7 +18,7 @@ from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import Group, grouped, is_as_bad, symptoms
 from exhume.diagnose.together import Told, together, unexplained
 from exhume.diagnose.told import told_holds, told_occupant, with_told
-from exhume.inquiry.asked import Question, asked
+from exhume.inquiry.asked import Question, asked, unanswered
 from exhume.inquiry.job_log import other_nodes
 from exhume.inquiry.observe import close_up, look_around, observe
 from exhume.inquiry.senders import senders
@@ -64,10 +64,13 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
         seen = replace(seen, notes=(*seen.notes, elsewhere))
     holds = (*seen.holds, *told_holds(told, seen.holds))
     seen = replace(seen, holds=holds, events=tuple(sorted(told, key=lambda one: one.wall_ns)))
-    groups = asked(grouped(symptoms(seen)), question)
+    known_harm = grouped(symptoms(seen))
+    groups = asked(known_harm, question)
     if not groups:
+        verdict, others = unanswered(known_harm, question)
         seen = look_around(recording, seen, _end_of(window))
-        return case_of(seen, None, (), (), risks_of(seen, findings(seen)), gaps_of(recording, seen))
+        risks, gaps = risks_of(seen, findings(seen)), gaps_of(recording, seen)
+        return replace(case_of(seen, None, (), others, risks, gaps), verdict=verdict)
     inquiry = _Inquiry(recording, seen, groups, question)
     # Of several that are equally bad the one that can be explained; else the worst.
     equals = [group for group in groups if is_as_bad(group, groups[0])]
@@ -111,8 +114,15 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
         case = case_of(seen, scene, suspicions, worst, risks, gaps_of(inquiry.recording, seen))
     if case.verdict.root_cause is None:
         case = replace(case, meanwhile=risks_of(seen, during))
+    if scene.symptom.kind == "question" and not case.suspects:
+        case = replace(case, verdict=replace(case.verdict, summary=_nobody_known(scene.symptom)))
     fix_ns = inquiry.question.fix_ns
     return case if fix_ns is None else replace(case, since_fix=since_fix(seen, like, fix_ns))
+
+
+def _nobody_known(question: Symptom) -> str:
+    where = "" if question.victim.core is None else f" on CPU {question.victim.core}"
+    return f"no harm is known at that time{where}, and the evidence does not say what happened"
 
 
 def _scene_of(inquiry: _Inquiry, like: Group) -> Scene:

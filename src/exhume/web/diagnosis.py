@@ -94,7 +94,8 @@ def entries(
     first = why(recording, window, Question())
     if first.symptom is None:
         return []
-    others = (Question(event_ns=one.wall_ns) for one in first.symptoms[1:limit])
+    times = (Window(one.wall_ns, one.wall_ns + 1) for one in first.symptoms[1:limit])
+    others = (Question(event=at) for at in times)
     found = [_entry(first, data)]
     found += [_entry(why(recording, window, other), data) for other in others]
     return list({entry.id: entry for entry in reversed(found)}.values())[::-1]

@@ -27,8 +27,6 @@ from exhume.model.fields import BY_ID, FIELDS
 from exhume.model.window import Window
 from exhume.store import queries
 from exhume.store.ended import ended
-from exhume.store.recording import Recording
-from exhume.store.sampled_cores import has_core_times, sampled_cores
 from exhume.web import questions
 from exhume.web.answers import (
     CoreCells,
@@ -73,7 +71,7 @@ def recording(asked: Asked) -> RecordingInfo:
         measured=imported.measured if imported else whole,
         now_wall_ns=asked.now_ns,
         is_live=any(asked.now_ns - span.window.end_ns < LIVE_NS for span in heads),
-        cores=_cores(asked.recording),
+        cores=queries.recorded_cores(asked.recording),
         modes=MAP_MODES,
         stretches=tuple(RecordedStretch(s.window, s.state, s.pinned, s.problem) for s in spans),
         gaps=_gaps(spans, whole),
@@ -181,21 +179,6 @@ def numa_nodes(asked: Asked) -> tuple[CoreNode, ...]:
 
 def _intervals(one: SeriesAnswer, *, is_rate: bool) -> Intervals:
     return rates(one).per_second if is_rate else levels(one)
-
-
-def _cores(recording: Recording) -> tuple[int, ...]:
-    """Counters have all cores in every stretch; without them each may have sampled others."""
-    found: set[int] = set()
-    views = recording.views()
-    counted = [view for view in views if has_core_times(view.fields())]
-    for view in (*counted[:1], *counted[-2:]):
-        with recording.sparing(view):
-            if (seconds := view.core_seconds()) is not None:
-                found.update(seconds.cores)
-    for view in views:
-        if not has_core_times(view.fields()):
-            found.update(sampled_cores(view))
-    return tuple(sorted(found))
 
 
 def _gaps(spans: list[Span], whole: Window) -> tuple[Window, ...]:

@@ -91,7 +91,7 @@ def _looked_at(case: Case, view: Viewpoint, width: int) -> list[Text]:
     said = [f"looked at {view.show_window(window)} {zone}"]
     said += [part for part in (case.node, f"Linux {case.kernel}" if case.kernel else "") if part]
     lines = flow([(printable(" · ".join(said)), _DIM)], width, indent=2)
-    if not case.risks:
+    if not case.risks and not case.symptoms:
         lines += flow([("Nothing here will hurt soon either.", PLAIN)], width, indent=2)
     return lines
 
@@ -196,7 +196,8 @@ def _others(case: Case, view: Viewpoint, width: int) -> list[Text]:
     others = [one for one in case.symptoms if not _is_same(one, case.symptom)]
     if not others:
         return []
-    lines = [Text("also harmed in this window", _BOLD)]
+    title = "harm in this window" if case.symptom is None else "also harmed in this window"
+    lines = [Text(title, _BOLD)]
     for one in others[:_MOST_SYMPTOMS]:
         many = f", {one.count} times" if one.count > 1 else ""
         what = one.text or f"{one.kind} of {one.victim.name}"

@@ -7,6 +7,7 @@ from exhume.store.queries.events import events
 from exhume.store.queries.flame import flame, merge_trees
 from exhume.store.queries.late_samples import late_samples
 from exhume.store.queries.queues import queues
+from exhume.store.queries.recorded_cores import recorded_cores
 from exhume.store.queries.sample_map import sample_map
 from exhume.store.queries.samples import samples
 from exhume.store.queries.seconds_sampled import seconds_sampled
@@ -26,6 +27,7 @@ __all__ = [
     "merge_trees",
     "numa_nodes",
     "queues",
+    "recorded_cores",
     "sample_map",
     "samples",
     "seconds_sampled",
