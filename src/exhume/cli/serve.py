@@ -19,7 +19,9 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import socket
 from collections.abc import Mapping
 
 from exhume.cli import common
@@ -29,12 +31,18 @@ from exhume.errors import EXIT_USAGE, ExhumeError
 
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 7471
+_MAX_PORT = 65_535
+_WAITING = 2048
+"""Connections that may queue, as uvicorn has it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
     parser.add_argument("--address", default=DEFAULT_ADDRESS, help=f"default: {DEFAULT_ADDRESS}")
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}")
+    parser.add_argument(
+        "--port", type=int, default=DEFAULT_PORT,
+        help=f"0 for any that is free (default: {DEFAULT_PORT})",
+    )  # fmt: skip
     add_labels(parser)
     parser.add_argument("--quiet", action="store_true", help="do not say where the page is")
     parser.add_argument(
@@ -71,25 +79,35 @@ def run(args: argparse.Namespace) -> int:
             exit_code=EXIT_USAGE,
         )
     app = make_app(common.data_dir(args), bind=args.address, token=token, labels=labels(args))
-    if not args.quiet:
-        print(_welcome(args, is_built()), flush=True)
     config = uvicorn.Config(
-        app, host=args.address, port=args.port, log_level="warning", access_log=False, ws="none",
-        server_header=False, timeout_graceful_shutdown=1,
+        app, log_level="warning", access_log=False, ws="none", server_header=False,
+        timeout_graceful_shutdown=1,
     )  # fmt: skip
     server = uvicorn.Server(config)
-    try:
-        server.run()
-    except SystemExit:  # uvicorn's way to say that it could not start
-        raise ExhumeError(
-            f"cannot listen on {args.address}:{args.port}",
-            todo="somebody else does? choose another --port",
-            exit_code=EXIT_USAGE,
-        ) from None
+    with listen(args.address, args.port) as listening:
+        if not args.quiet:
+            print(_welcome(args, listening.getsockname()[1], is_built()), flush=True)
+        server.run(sockets=[listening])
     return 0 if server.started else 1
 
 
-def _welcome(args: argparse.Namespace, is_built: bool) -> str:
+def listen(address: str, port: int) -> socket.socket:
+    """Before anybody is told of the address: it may be taken, and of port 0 nobody knows it yet."""
+    if not 0 <= port <= _MAX_PORT:
+        raise common.usage(f"--port {port} is no port", f"from 0 to {_MAX_PORT}")
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return socket.create_server((address, port), family=family, backlog=_WAITING)
+    except OSError as error:
+        is_taken = error.errno == errno.EADDRINUSE
+        why = "somebody else does" if is_taken else error.strerror or error
+        raise common.usage(
+            f"cannot listen on {printable(address)}:{port}: {why}",
+            "choose another --port" if is_taken else "choose another --port or --address",
+        ) from None
+
+
+def _welcome(args: argparse.Namespace, port: int, is_built: bool) -> str:
     host = f"[{args.address}]" if ":" in args.address else args.address
     what = "The page" if is_built else "No page was built (see `make page`); the API"
-    return f"{what} of {printable(str(common.data_dir(args)))} is at http://{host}:{args.port}/"
+    return f"{what} of {printable(str(common.data_dir(args)))} is at http://{host}:{port}/"

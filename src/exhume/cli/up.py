@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_second(data)  # before we say that all is well
     children = [Child("recorder", _recorder(args))]
     if args.port:
+        serve.listen(serve.DEFAULT_ADDRESS, args.port).close()
         children.append(Child("server", _server(args), is_vital=False))
     print(welcome(str(data), args.data is not None, args.port), flush=True)
     return supervise(children, lambda line: print(f"exhume: {line}", file=sys.stderr))
