@@ -11,18 +11,17 @@ from exhume import __version__
 from exhume.derive.event_groups import NOTABLE_KINDS
 from exhume.derive.event_marks import event_marks
 from exhume.derive.rates import Intervals, columns, levels, rates
+from exhume.derive.worst import worst_cores
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.export import FORMATS
 from exhume.model.answers import (
     MAP_MODES,
-    CoreMap,
     CoreNode,
     CoreQueues,
     CoreTimes,
     SeriesAnswer,
     Span,
 )
-from exhume.model.arrays import F32, I32
 from exhume.model.fields import BY_ID, FIELDS
 from exhume.model.window import Window
 from exhume.store import queries
@@ -193,22 +192,6 @@ def _gaps(spans: list[Span], whole: Window) -> tuple[Window, ...]:
     if whole.end_ns - until > GAP_NS:
         found.append(Window(until, whole.end_ns))
     return tuple(found)
-
-
-def worst_cores(found: CoreMap, percent: F32) -> tuple[F32, I32]:
-    """By column: the highest percentage, and whose it is; NaN and -1 where nothing is known.
-
-    Of several that are full it is one in the kernel: a program can be made to give way, it can't.
-    """
-    if not len(found.cores):
-        nothing = np.full(percent.shape[1], np.nan, np.float32)
-        return nothing, np.full(percent.shape[1], -1, np.int32)
-    filled = np.where(np.isnan(percent), np.float32(-1), percent)
-    is_kernel = found.worst_mode > MAP_MODES.index("user")
-    row = (np.rint(filled) + 0.25 * is_kernel + filled / 1000).argmax(axis=0)
-    worst = filled.max(axis=0)
-    core = np.where(worst < 0, -1, np.array(found.cores, np.int32)[row]).astype(np.int32)
-    return np.where(worst < 0, np.float32(np.nan), worst), core
 
 
 def _packed(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:

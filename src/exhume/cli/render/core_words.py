@@ -44,8 +44,8 @@ def summary(answer: CoresAnswer, view: Viewpoint) -> list[str]:
         node = percent(mean(core_map.node_mean_percent_of_machine))
         return [
             f"No core reached {FULL_PERCENT:.0f} % in any second. The busiest was core "
-            f"{core_map.cores[row]} with {percent(float(worst[row]))} ({mode}) at "
-            f"{view.show(start_ns)}; the node mean was {node}."
+            f"{core_map.cores[row]} with {percent(float(worst[row]))} ({mode}) "
+            f"{_when(core_map, start_ns, view)}; the node mean was {node}."
         ]
     sentences = [_sentence(burst, view) for burst in answer.bursts[:_BURSTS_SHOWN]]
     rest = answer.bursts[_BURSTS_SHOWN:]
@@ -54,6 +54,13 @@ def summary(answer: CoresAnswer, view: Viewpoint) -> list[str]:
         where = f"core {cores[0]}" if len(cores) == 1 else f"{len(cores)} cores"
         sentences.append(f"And {count(len(rest), 'more burst')} on {where}; --json lists them.")
     return sentences
+
+
+def _when(core_map: CoreMap, start_ns: int, view: Viewpoint) -> str:
+    """Of a column that is wider than a second, which second it was is not known."""
+    if core_map.column_seconds <= 1:
+        return f"at {view.show(start_ns)}"
+    return f"within {duration(round(core_map.column_seconds * NS))} from {view.show(start_ns)}"
 
 
 def _sentence(burst: Burst, view: Viewpoint) -> str:

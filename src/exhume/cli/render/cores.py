@@ -26,13 +26,15 @@ from exhume.cli.render.core_words import (
     summary,
     worst_cell,
 )
+from exhume.cli.render.flow import flow
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
+from exhume.derive.worst import worst_cores, worst_seen
 from exhume.model.answers import CoreMap
 from exhume.model.arrays import F32
 
 LABEL_WIDTH = 6
-MARGIN_WIDTH = 23
+MARGIN_WIDTH = 28
 TALL_UP_TO_CORES = 8
 _LINES_AROUND_MAP = 18  # title, averages, axis, legend, up to five sentences
 _DIM = Style(dim=True)
@@ -49,7 +51,7 @@ class Rows(Struct, frozen=True):
 
 def plot_width(width: int) -> int:
     """How many columns the map itself has on a screen of that width."""
-    return max(10, width - LABEL_WIDTH - MARGIN_WIDTH - 2)
+    return max(8, width - LABEL_WIDTH - MARGIN_WIDTH - 2)
 
 
 def choose_rows(answer: CoreMap, look: Look, *, sort: str, everything: bool) -> Rows:
@@ -81,8 +83,6 @@ def render(
     room = replace(look, height=look.height - len(said) - bool(said))
     rows = choose_rows(core_map, room, sort=sort, everything=everything)
     lines = [
-        *_title(core_map, view),
-        Text(),
         *_averages(core_map, look, columns),
         Text(),
         *_events(answer, columns),
@@ -95,34 +95,31 @@ def render(
         lines += _row(core_map, list(rows.folded), label, view, look, columns, tall=False)
     for part in axis(core_map.window, columns, view):
         lines.append(Text(" " * (LABEL_WIDTH + 1)).append_text(part))
+    for line in lines:
+        line.no_wrap, line.overflow = True, "crop"
     lines += [Text(), *_legend(core_map, rows, look), *said, Text()]
     sentences = [Text(sentence) for sentence in summary(answer, view)]
     sentences += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
-    for line in lines:
-        line.no_wrap, line.overflow = True, "crop"
-    return Group(*lines, *sentences)
+    return Group(*_title(core_map, view, look), Text(), *lines, *sentences)
 
 
-def _title(core_map: CoreMap, view: Viewpoint) -> list[Text]:
+def _title(core_map: CoreMap, view: Viewpoint, look: Look) -> list[Text]:
     zone = view.zone_name(core_map.window.start_ns)
-    title = Text(f"{count(len(core_map.cores), 'core')} · ", _BOLD)
-    title.append(f"{view.show_window(core_map.window)} {zone}", _BOLD)
+    title = f"{count(len(core_map.cores), 'core')} · {view.show_window(core_map.window)} {zone}"
     step = duration(round(core_map.column_seconds * NS))
     how = f"One column is {step}: drawn by its worst second; mean: all seconds of all cores."
-    return [title, Text(how, _DIM)]
+    return [*flow([(title, _BOLD)], look.width), *flow([(how, _DIM)], look.width)]
 
 
 def _averages(core_map: CoreMap, look: Look, columns: int) -> list[Text]:
     node = core_map.node_mean_percent_of_machine
-    worst = _column_worst(core_map.worst_percent_of_core)
+    worst, cores = worst_cores(core_map, core_map.worst_percent_of_core)
     top = float(np.nanmax(node)) if np.isfinite(node).any() else math.nan
     low_line = _spark("mean", node, look, columns)
     low_line.append(f" {percent(mean(node)):>5}  at most {percent(top)}")
     high_line = _spark("worst", worst, look, columns)
-    if np.isfinite(worst).any():
-        value, _, _ = worst_cell(core_map, range(len(core_map.cores)))
-        row = int(np.argmax(row_worst(core_map)))
-        high_line.append(f" {percent(value):>5}  core {core_map.cores[row]}", _BOLD)
+    if (column := worst_seen(worst, cores)) is not None:
+        high_line.append(f" {percent(float(worst[column])):>5}  core {cores[column]}", _BOLD)
     return [low_line, high_line]
 
 
@@ -170,6 +167,7 @@ def _row(
         style = _BOLD if value >= glyphs.HOT_PERCENT else _DIM
         when = view.show(start_ns, with_date=False)
         when = when[:5] if core_map.column_seconds >= 60 else when
+        when = f"from {when}" if core_map.column_seconds > 1 else when
         lines[-1].append(f" {percent(value):>5} {mode:<7} {when}", style)
     else:
         lines[-1].append("     – not recorded", _DIM)
@@ -204,19 +202,20 @@ def _tall_cells(cells: list[tuple[float, int]], look: Look) -> list[Text]:
 
 
 def _legend(core_map: CoreMap, rows: Rows, look: Look) -> list[Text]:
-    pad = " " * (LABEL_WIDTH + 1)
-    ramp = Text(f"{pad}0 % ", _DIM)
+    indent = LABEL_WIDTH + 1
+    ramp = Text(f"{' ' * indent}0 % ", _DIM)
     for value in (0, 25, 50, 75, 100):
         ramp.append(glyphs.shade(value) * 2, glyphs.cell_style(value, False, look.colour))
-    ramp.append(" 100 % of one core", _DIM).append(f"   {glyphs.GAP} not recorded", _DIM)
-    letters = Text(f"{pad}≥ {glyphs.HOT_PERCENT:.0f} %: ", _DIM)
-    letters.append("  ".join(f"{sign} {mode}" for mode, sign in glyphs.MODE_LETTERS.items()), _DIM)
-    letters.append("  █ user", _DIM)
-    lines = [ramp, letters]
+    ramp.append(" ")
+    said = f"100 % of one core, {glyphs.GAP} not recorded"
+    lines = flow([(said, _DIM)], look.width, head=ramp, indent=indent)
+    signs = [f"{sign} {mode}" for mode, sign in glyphs.MODE_LETTERS.items()]
+    letters = f"≥ {glyphs.HOT_PERCENT:.0f} %: {', '.join([*signs, '█ user'])}"
+    lines += flow([(letters, _DIM)], look.width, indent=indent)
     if rows.folded:
         worst = percent(float(row_worst(core_map)[list(rows.folded)].max()))
-        text = f"{pad}+{len(rows.folded)}: quieter cores, at most {worst}; --all shows each"
-        lines.append(Text(text, _DIM))
+        text = f"+{len(rows.folded)}: quieter cores, at most {worst}; --all shows each"
+        lines += flow([(text, _DIM)], look.width, indent=indent)
     return lines
 
 

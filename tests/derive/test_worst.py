@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from exhume.derive.worst import worst_cores, worst_seen
 from exhume.model.answers import MAP_MODES, CoreMap
 from exhume.model.window import Window
-from exhume.web.timeline import worst_cores
 
 USER, SYSTEM = MAP_MODES.index("user"), MAP_MODES.index("system")
 
@@ -42,3 +42,11 @@ def test_where_nothing_is_known_nobody_is() -> None:
     assert worst[1] == 5.0
     empty = core_map([], [])
     assert worst_cores(empty, np.empty((0, 3), np.float32))[1].tolist() == [-1, -1, -1]
+
+
+def test_of_columns_that_are_as_bad_those_of_the_core_that_was_so_most_often_count() -> None:
+    worst = np.array([100.0, np.nan, 99.8, 60.0, 99.6, 100.0], np.float32)
+    core = np.array([4, -1, 12, 12, 12, 17], np.int32)
+    assert worst_seen(worst, core) == 2
+    assert worst_seen(worst[:2], core[:2]) == 0
+    assert worst_seen(worst[1:2], core[1:2]) is None
