@@ -135,3 +135,15 @@ def test_no_recording_says_how_to_get_one(
 ) -> None:
     for place in (tmp_path, tmp_path / "none"):
         assert "exhume up" in run(f"{command} --last 1m", str(place), capsys, expect=65)
+
+
+@pytest.mark.parametrize("command", ["top", "flame"])
+def test_of_a_filter_that_nothing_fits_no_idle_core_is_made(
+    command: str, data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    window = f"--at {START} --for 1m"
+    text = run(f"{command} {window} --comm nobody", data, capsys)
+    assert "No sample of this window fits the filter." in text
+    assert "idle, or" not in text
+    said = run(f"{command} {window} --core 99", data, capsys, expect=64)
+    assert said == "exhume: no core 99\n  recorded are cores 0 to 11\n"

@@ -172,3 +172,11 @@ def test_hostile_words_do_not_reach_the_terminal(
     assert "\x1b" not in text
     assert "\\x1b[31mred" in text
     assert np.array_equal([line.isprintable() for line in text.splitlines()], [True] * 4)
+
+
+def test_where_nothing_fits_the_filter_that_is_all_that_is_said(ask: Ask) -> None:
+    for words in ("--signature zzz*", "--kind log-lost", "--pid 99999"):
+        said = ask(f"events {words}")
+        assert "No event of this window fits the filter." in said
+        assert "Nothing happened" not in said
+    assert ask("events --core 777", expect=64).startswith("exhume: no core 777\n")

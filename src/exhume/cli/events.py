@@ -109,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
         answer = ask(recording, window, wanted)
         if not answer.events and not answer.counted:
             common.need_recorded(recording.spans(), window, view)
+            common.need_cores(recording, wanted.cores)
     if args.json and not args.follow:
         common.print_json(answer)
         return 0
@@ -116,7 +117,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         shown.add(answer.events)
     else:
-        shown.screen(answer, everything=args.all or args.follow, following=args.follow)
+        everything, is_filtered = args.all or args.follow, wanted != Wanted()
+        shown.screen(answer, everything=everything, following=args.follow, is_filtered=is_filtered)
     if args.follow:
         try:
             for fresh in follow(recording, wanted, answer.events, window):
@@ -191,12 +193,16 @@ class _Printer:
         self._view = view
         self._as_json = as_json
 
-    def screen(self, answer: EventsAnswer, *, everything: bool, following: bool) -> None:
+    def screen(
+        self, answer: EventsAnswer, *, everything: bool, following: bool, is_filtered: bool
+    ) -> None:
         from exhume.cli.render.events import render
 
         screen = common.console()
-        look = common.look_of(screen)
-        shown = render(answer, self._view, look, everything=everything, following=following)
+        shown = render(
+            answer, self._view, common.look_of(screen), everything=everything, following=following,
+            is_filtered=is_filtered,
+        )  # fmt: skip
         common.show(screen, shown)
 
     def add(self, events: Collection[EventAnswer]) -> None:

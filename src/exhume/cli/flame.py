@@ -22,7 +22,7 @@ import sys
 
 from exhume.cli import common
 from exhume.cli.progress import step
-from exhume.model.answers import FlameTree
+from exhume.model.answers import Filter, FlameTree
 
 ANSWER = FlameTree
 
@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     with step("reading the recording"):
         recording = common.open_recording(args)
         common.need_recorded(recording.spans(), window, view)
+        common.need_cores(recording, chosen.cores)
         from exhume.store import queries
 
         share = 0.0 if args.folded else args.min_percent / 100
@@ -67,6 +68,9 @@ def run(args: argparse.Namespace) -> int:
 
     screen = common.console(args.width)
     look = common.look_of(screen)
-    drawn = flame.render(answer, view, look, seconds_sampled=seconds, min_percent=args.min_percent)
+    drawn = flame.render(
+        answer, view, look, seconds_sampled=seconds, min_percent=args.min_percent,
+        is_filtered=chosen != Filter(),
+    )  # fmt: skip
     common.show(screen, drawn)
     return 0

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     with step("reading the recording"):
         recording = common.open_recording(args)
         common.need_recorded(recording.spans(), window, view)
+        common.need_cores(recording, chosen.cores)
         from exhume.store import queries
 
         answer = queries.top(

@@ -40,6 +40,7 @@ def render(
     *,
     everything: bool = False,
     following: bool = False,
+    is_filtered: bool = False,
 ) -> RenderableType:
     total = sum(event.count for event in answer.events)
     zone = view.zone_name(answer.window.start_ns)
@@ -56,7 +57,8 @@ def render(
     if groups:
         parts += _drawn(groups, view, look, most=1000 if everything else _TEXT_LINES)
     else:
-        parts.append(Text("Nothing yet." if following else "Nothing happened."))
+        nothing = "No event of this window fits the filter." if is_filtered else "Nothing happened."
+        parts.append(Text("Nothing yet." if following else nothing))
     if left_out:
         parts.append(Text(f"{left_out:,} earlier lines are not shown; --all shows them.", _DIM))
     if answer.counted:

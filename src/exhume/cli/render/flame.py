@@ -13,6 +13,7 @@ from rich.text import Text
 
 from exhume.cli.common import Look
 from exhume.cli.figures import NS, count, duration, percent
+from exhume.cli.render.empty import no_samples
 from exhume.cli.render.top import FRAME_STYLES
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
@@ -42,14 +43,18 @@ class Line(Struct, frozen=True):
 
 
 def render(
-    tree: FlameTree, view: Viewpoint, look: Look, *, seconds_sampled: float, min_percent: float
+    tree: FlameTree,
+    view: Viewpoint,
+    look: Look,
+    *,
+    seconds_sampled: float,
+    min_percent: float,
+    is_filtered: bool = False,
 ) -> RenderableType:
     lines: list[RenderableType] = [_title(tree, view, seconds_sampled)]
     total = int(tree.total_ns[0])
     if not total:
-        return Group(
-            *lines, Text("No samples: the cores were idle, or only counters were recorded.")
-        )
+        return Group(*lines, Text(no_samples(is_filtered=is_filtered)))
     share_of_core = percent(100 * total / NS / seconds_sampled)
     used = f"100 % is {duration(total)} of core time: {share_of_core} of one core."
     lines += [Text(used, _DIM), Text()]

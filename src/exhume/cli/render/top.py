@@ -11,6 +11,7 @@ from rich.text import Text
 from exhume.cli.common import Look
 from exhume.cli.figures import NS, core_name, count, duration, percent, ranges, times
 from exhume.cli.render.columns import Column, table
+from exhume.cli.render.empty import no_samples
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
 from exhume.model.answers import CoreTimes, Filter, Top, TopFrame, TopProcess
@@ -58,11 +59,13 @@ def render(answer: Top, view: Viewpoint, look: Look) -> RenderableType:
 
 def _without_samples(answer: Top) -> str:
     """Idle cores have none either, but not where their own times say that they were busy."""
-    if not any(one.idle_percent + one.iowait_percent < _IDLE for one in answer.core_times):
-        return "No samples: the cores were idle, or only counters were recorded."
-    if answer.seconds_recorded:
+    is_busy = any(one.idle_percent + one.iowait_percent < _IDLE for one in answer.core_times)
+    is_filtered = answer.filter != Filter()
+    if is_busy and not answer.seconds_recorded:
+        return "No samples: only counters were recorded."
+    if is_busy and not is_filtered:
         return "No samples of this, though cores were busy."
-    return "No samples: only counters were recorded."
+    return no_samples(is_filtered=is_filtered)
 
 
 def described(chosen: Filter) -> str:

@@ -1,0 +1,10 @@
+"""What an answer without samples says: no more than is known."""
+
+from __future__ import annotations
+
+
+def no_samples(*, is_filtered: bool) -> str:
+    """With a filter others may have run: then nothing is said of the cores."""
+    if is_filtered:
+        return "No sample of this window fits the filter."
+    return "No samples: the cores were idle, or only counters were recorded."
