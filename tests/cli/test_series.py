@@ -102,3 +102,18 @@ def test_nor_as_csv_where_it_is_told_beside_it(
 def test_missing_readings_are_not_zero(ask: Ask) -> None:
     (found,) = ask.json("series process.user")["series"]
     assert found["least"] == pytest.approx(99)
+
+
+def test_what_has_no_instances_is_not_said_to_have_some(ask: Ask) -> None:
+    said = ask("series memcg.zombies nope", expect=64)
+    assert said == (
+        "exhume: memcg.zombies was not read of 'nope'\n"
+        "  it is one figure for the whole node: leave the name out\n"
+    )
+
+
+def test_only_what_is_required_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["series"]) == 64
+    assert capsys.readouterr().err.startswith(
+        "exhume: the following arguments are required: FIELD\n"
+    )

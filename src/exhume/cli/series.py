@@ -42,8 +42,9 @@ _LIMIT = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("field", metavar="FIELD", help="its id: irq.count, memcg.zombies, …")
     parser.add_argument(
-        "instance", nargs="*", metavar="INSTANCE", help="39, 'eth0 *drop*'; default: all"
-    )
+        "instance", nargs="*", default=[], metavar="INSTANCE",
+        help="39, 'eth0 *drop*'; default: all",
+    )  # fmt: skip
     common.add_data(parser)
     common.add_window(parser, default="10m", default_for="1m")
     parser.add_argument(

@@ -84,10 +84,13 @@ def _is_wanted(instance: str, wanted: Sequence[str]) -> bool:
 
 
 def _no_such(wanted: Field, instances: Sequence[str], known: list[str]) -> ExhumeError:
+    what = f"{wanted.id} was not read of {' or '.join(map(repr, instances))}"
+    if not any(known):
+        todo = "it is one figure for the whole node: leave the name out"
+        return ExhumeError(what, todo=todo, exit_code=EXIT_USAGE)
     some = [printable(name) for name in known[:_CLOSE_NAMES]]
     near = difflib.get_close_matches(instances[0], known, 3, 0.5)
     near += [name for name in known if instances[0] in name and name not in near]
     shown = ", ".join(f"'{printable(name)}'" for name in near[:_CLOSE_NAMES]) or ", ".join(some)
-    what = f"{wanted.id} was not read of {' or '.join(map(repr, instances))}"
     todo = f"it was read of {len(known)}, such as {shown}"
     return ExhumeError(what, todo=todo, exit_code=EXIT_USAGE)
