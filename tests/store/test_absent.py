@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,23 @@ def test_every_command_names_them(
     assert main([*words.split(), "--data", str(tmp_path)]) == code
     assert "recordings are in node-a below it" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["node-a"]
+
+
+def test_files_that_could_become_one_are_to_be_imported(tmp_path: Path) -> None:
+    capture = tmp_path / "my perf.data"
+    capture.write_bytes(b"PERFILE2")
+    for place in (tmp_path, capture):
+        with pytest.raises(ExhumeError, match="no recording in") as error:
+            Recording.open(place)
+        assert error.value.todo == f"files become one: exhume import {shlex.quote(str(place))}"
+
+
+@pytest.mark.parametrize("name", ["nothing", "dmesg.txt"])
+def test_what_is_no_directory_is_told_in_the_same_words(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "dmesg.txt").touch()
+    assert main(["top", "--data", str(tmp_path / name)]) == 65
+    said = capsys.readouterr().err
+    assert said.startswith(f"exhume: there is no recording in {tmp_path / name}\n")
+    assert ("exhume import" in said) is (name == "dmesg.txt")

@@ -201,8 +201,9 @@ def parse_cores(texts: Sequence[str]) -> tuple[int, ...]:
 def open_recording(args: argparse.Namespace) -> Recording:
     directory = data_dir(args)
     if not directory.is_dir():
-        todo = "'exhume up' records this node; --data DIR names another place"
-        raise ExhumeError(f"no recording in {directory}", todo=todo)
+        from exhume.store.absent import no_recording
+
+        raise no_recording(directory)
     from exhume.store.heads import read_heads
     from exhume.store.recording import Recording
 

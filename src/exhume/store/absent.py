@@ -33,7 +33,17 @@ def no_recording(root: Path) -> ExhumeError:
     if inside := recordings_inside(root):
         example = f"--data {shlex.quote(str(inside[0]))}"
         return ExhumeError(f"{what} itself; {elsewhere(inside)}", todo=f"name one: {example}")
+    if _holds_files(root):
+        todo = f"files become one: exhume import {shlex.quote(str(root))}"
+        return ExhumeError(what, todo=todo)
     return ExhumeError(what, todo="start one with `exhume up`, or say where it is with --data DIR")
+
+
+def _holds_files(root: Path) -> bool:
+    try:
+        return root.is_file() or any(path.is_file() for path in root.iterdir())
+    except OSError:
+        return False
 
 
 def _is_recording(root: Path) -> bool:
