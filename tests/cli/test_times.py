@@ -213,3 +213,10 @@ def test_a_time_stands_for_as_much_as_it_leaves_open(text: str, nanoseconds: int
     stretch = parse_stretch(text, NOW)
     assert stretch.start_ns == parse_time(text, NOW)
     assert stretch.end_ns - stretch.start_ns == nanoseconds
+
+
+@pytest.mark.parametrize("text", ["-1", "5 ago", "-5x"])
+def test_what_is_no_time_is_told_as_it_was_written(text: str) -> None:
+    with pytest.raises(ExhumeError, match=f"'{text}' is not a time") as error:
+        parse_time(text, NOW)
+    assert error.value.exit_code == EXIT_USAGE

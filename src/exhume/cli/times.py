@@ -89,11 +89,9 @@ class Viewpoint(Struct, frozen=True):
 
 def parse_duration(text: str) -> int:
     """Nanoseconds of `1m30s` and the like; always more than 0."""
-    compact = "".join(text.split())
-    parts = _PART.findall(compact)
-    if not parts or "".join(number + unit for number, unit in parts) != compact:
+    total = _duration(text)
+    if total is None:
         raise _usage(f"'{text}' is not a duration; write for example", DURATION_FORMS)
-    total = sum(int(Decimal(number) * _UNITS[unit]) for number, unit in parts)
     if total <= 0:
         raise _usage(f"the duration '{text}' is zero; write for example", DURATION_FORMS)
     return total
@@ -130,11 +128,20 @@ def local_zone(environ: dict[str, str] | None = None) -> tzinfo:
         return datetime.now().astimezone().tzinfo or UTC
 
 
+def _duration(text: str) -> int | None:
+    compact = "".join(text.split())
+    parts = _PART.findall(compact)
+    if not parts or "".join(number + unit for number, unit in parts) != compact:
+        return None
+    return sum(int(Decimal(number) * _UNITS[unit]) for number, unit in parts)
+
+
 def _parse(text: str, view: Viewpoint, after_ns: int | None) -> int | None:
     if text.lower() == "now":
         return view.latest_ns
     if match := _AGO.fullmatch(text):
-        return view.latest_ns - parse_duration(match["minus"] or match["ago"])
+        length_ns = _duration(match["minus"] or match["ago"])
+        return None if length_ns is None else view.latest_ns - length_ns
     if _NUMBER.fullmatch(text):
         seconds = Decimal(text)
         # Small numbers are typing errors (5, 0314), large ones milliseconds; not times of a node.
