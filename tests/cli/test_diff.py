@@ -21,7 +21,9 @@ from exhume.fleet.fingerprint import fingerprint as collected
 from exhume.host import Host
 from exhume.model.fingerprint import Fingerprint
 from exhume.store import fingerprints
+from exhume.store.recording import Recording
 from tests.fleet.made import fingerprint
+from tests.ingest.made import do_import, write
 
 ONE = fingerprint("one", {"package": {"bash": "5.1"}, "sysctl": {"vm.x": "1"}})
 TWO = fingerprint("two", {"package": {"bash": "5.2"}, "sysctl": {"vm.x": "1"}})
@@ -86,6 +88,27 @@ def test_what_changed_between_two_times_of_a_recording(
     assert main(["diff", *early, "--data", str(tmp_path)]) == 2
     assert "the first is of" in capsys.readouterr().err
     assert main(["diff", str(tmp_path), str(tmp_path)]) == 0
+
+
+def test_bare_times_are_those_of_what_was_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write(
+        tmp_path / "kern.log",
+        "2026-11-02T20:30:00Z node-1 kernel: [ 9.1] Out of memory: Killed process 71 (worker) "
+        "total-vm:1kB, anon-rss:1kB, file-rss:0kB\n",
+    )
+    root = tmp_path / "out"
+    do_import(root, log, node="node-1")
+    end_ns = Recording.open(root).window().end_ns
+    for hours, one in ((3, ONE), (1, TWO)):
+        at = end_ns - hours * HOUR
+        fingerprints.write(root, at, one.hash, codec.encode(replace(one, wall_ns=at)))
+    words = ["diff", "--at", "18:30", "--at", "20:00", "--data", str(root), "--utc"]
+    code, found = asked(capsys, words)
+    assert (code, [found[side]["source"] for side in ("before", "after")]) == (
+        1, ["2026-11-02 18:30:00", "2026-11-02 20:00:00"],
+    )  # fmt: skip
 
 
 def test_one_large_update_is_one_line() -> None:

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from exhume.fleet.codec import OtherVersionError
 
-    view = common.viewpoint(args)
+    view = common.viewpoint_on(args) if args.at else common.viewpoint(args)
     notes: list[str] = []
     try:
         with step("reading fingerprints"):
