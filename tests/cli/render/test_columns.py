@@ -26,10 +26,10 @@ def shown(width: int, row: list[str] = ROW, columns: tuple[Column, ...] = COLUMN
     [
         (80, "who", "12 %    3 %   0, 1  agent-supervisor  agent.service"),
         (46, "who", "12 %    3 %   0, 1  agent-supervisor  agent.s…"),
-        (30, "who", "12 %    3 %   0, 1  agent-sup…"),
-        (29, "who · no room for usual", "12 %   0, 1  agent-supervisor"),
-        (22, "who · no room for usual, cores", "12 %  agent-supervisor"),
-        (16, "who · no room for usual, cores", "12 %  agent-sup…"),
+        (30, "who · no room for unit", "12 %    3 %   0, 1  agent-sup…"),
+        (29, "who · no room for usual, unit", "12 %   0, 1  agent-supervisor"),
+        (22, "who · no room for usual, cores, unit", "12 %  agent-supervisor"),
+        (16, "who · no room for usual, cores, unit", "12 %  agent-sup…"),
     ],
 )
 def test_names_stay_and_figures_that_matter_less_go_first(

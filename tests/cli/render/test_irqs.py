@@ -18,7 +18,8 @@ a second  at most  core  its mean  worst second  serves        irq  name
 Not shown: 1 quieter or system line, 12 lines that never fired; --all shows
 more.
 
-cores: work for the network; squeezed and dropped in the whole window
+cores: work for the network; squeezed and dropped in the whole window · no room
+for interrupts/s
 core  its mean  worst second  NET_RX/s  packets/s  squeezed  dropped  queues
   39      31 %  100 % system     8,000     81,000       120       17       2
   40      12 %     30 % user         0          –         –        –

@@ -10,7 +10,7 @@ from tests.cli.render import evidence
 AT_80 = """\
 who keeps dying · 03:10:00 – 03:20:00 UTC · 10 m recorded
 
-crash loops
+crash loops · no room for last start, memory, CPU, by
 starts  an hour  lives  succeeds  zombies  restarts  what       name
     60      360  1.2 s       0 %        1        59  unit       ecs.service
     60      360    8 s         –    ≤ 0.5         0  container  ecs-agent
@@ -56,6 +56,14 @@ def test_a_wide_screen_has_room_for_what_each_start_costs() -> None:
     assert heading in text
     assert "≤ 0.5         0    03:19:55" in text
     assert "ecs.service · 60 ids" in text
+
+
+def test_large_numbers_are_written_alike_in_the_table_and_in_words() -> None:
+    answer = evidence.units()
+    many = replace(answer.lifecycles[0], starts=22_055, most_starts_in_10_minutes=22_055)
+    text = shown(replace(answer, lifecycles=(many,)))
+    assert text.count("22,055") == 2
+    assert "22055" not in text
 
 
 def test_nothing_that_loops_is_said_as_well() -> None:

@@ -50,7 +50,7 @@ def table(
 def _fitting(
     columns: Sequence[Column], rows: Sequence[Sequence[Text]], width: int
 ) -> tuple[list[int], list[str]]:
-    """Widths, 0 where a column is left out, and the headings of figures there was no room for."""
+    """Widths, 0 where a column is left out, and the headings of what there was no room for."""
     gone: set[int] = set()
     figures = [n for n, column in enumerate(columns) if n and column.least is None]
     for index in sorted(figures, key=lambda n: (-columns[n].spare, -n)):
@@ -59,7 +59,12 @@ def _fitting(
             break
         if widths[index]:
             gone.add(index)
-    return _widths(columns, rows, width, gone), [columns[n].heading for n in sorted(gone)]
+    widths = _widths(columns, rows, width, gone)
+    return widths, [
+        column.heading
+        for index, column in enumerate(columns)
+        if not widths[index] and any(row[index].plain for row in rows)
+    ]
 
 
 def _total(widths: Sequence[int]) -> int:

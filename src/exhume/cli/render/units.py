@@ -120,7 +120,7 @@ def _sentence(one: Lifecycle) -> str:
     if one.pace_seconds is not None:
         reasons.append(f"every {seconds(one.pace_seconds)}")
     if one.most_starts_in_10_minutes >= LEAST_STARTS:
-        reasons.append(f"{one.most_starts_in_10_minutes} starts within 10 minutes")
+        reasons.append(f"{one.most_starts_in_10_minutes:,} starts within 10 minutes")
     if one.median_lifetime_seconds is not None and one.median_lifetime_seconds < SHORT_SECONDS:
         reasons.append(f"lives {seconds(one.median_lifetime_seconds)} in the median")
     if one.kind == "container" and one.ids and not one.restarts and one.ids > 1:
