@@ -312,6 +312,31 @@ def test_the_pieces_of_a_night_are_one_row(
     assert "and 49 more" in row
 
 
+def test_also_a_few_pieces_are_when_their_names_differ_in_numbers_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for i in range(4):
+        name = f"perf-gpu-mlq-36-20260421-22-{i:02}-00-120s.data.stacks"
+        write(tmp_path / "in" / name, made.script(0.1, start_ns=i * 10**9))
+    for n, name in enumerate(("one.txt", "two.txt")):
+        write(tmp_path / "in" / name, made.script(0.1, start_ns=(10 + n) * 10**9))
+    assert run(str(tmp_path / "in"), "--into", str(tmp_path / "out"), "--offset", "1e9") == 0
+    heading, *lines = capsys.readouterr().out.splitlines()[1:]
+    rows = [line for line in lines if line.startswith("imported  perf script")]
+    assert [row.split()[-1] for row in rows] == ["one.txt", "more", "two.txt"]
+    assert rows[1].endswith("and 3 more")
+    assert "lasts" in heading
+
+
+def test_what_is_not_there_is_named_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("nosuch", "--into", "out")
+    assert "  nosuch: no such file\n" in capsys.readouterr().out
+
+
 def test_why_says_which_files_would_have_told_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
     assert "byte order" in report["swapped.data"].problems[0]
     assert report["letter.txt"].problems[0] == f"{other}, offset 0: expected {EXPECTED}"
     assert report["empty"].problems == (f"{empty} is empty",)
-    assert report["no"].problems == (f"{tmp_path / 'no'}: no such file",)
+    assert report["no"].problems == ("no such file",)
     assert total(tmp_path / "out") == 50
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,18 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
         expand([str(tmp_path / "*.data")], tmp_path / "out")
 
 
+def test_what_is_no_file_in_a_folder_is_passed_over_and_told(tmp_path: Path) -> None:
+    write(tmp_path / "a.data", "a")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    found, missing = expand([str(tmp_path)], tmp_path / "out")
+    assert [one.path.name for one in found] == ["a.data"]
+    assert sorted((one.path.name, one.why, one.is_named) for one in missing) == [
+        ("gone", "no such file", False), ("pipe", "not a file", False),
+    ]  # fmt: skip
+
+
 def test_a_link_that_leads_to_itself_is_told_and_the_others_count(tmp_path: Path) -> None:
     write(tmp_path / "a.data", "a")
     (tmp_path / "loop.data").symlink_to("loop.data")
@@ -44,8 +57,9 @@ def test_a_link_that_leads_to_itself_is_told_and_the_others_count(tmp_path: Path
     for given in ([str(tmp_path)], [str(tmp_path / "*.data")]):
         found, missing = expand(given, tmp_path / "out")
         assert [one.path.name for one in found] == ["a.data"]
-        assert [one.path.name for one in missing] == ["loop.data"]
-        assert "symbolic links" in missing[0].why
+        told = {one.path.name: one.why for one in missing}
+        assert set(told) == {"loop.data", "gone.data"}
+        assert "symbolic links" in told["loop.data"]
 
 
 def test_a_copy_has_the_same_id_and_a_longer_file_another(tmp_path: Path) -> None:

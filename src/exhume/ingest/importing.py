@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import tzinfo
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -88,7 +89,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
     with _alone(options.into, folder), without_pipes(options.files, piped) as files:
         inputs, missing = expand(files, options.into, piped)
         folders = folders_inside(files, options.into)
-        if not inputs and not missing:
+        if not inputs and not any(one.is_named for one in missing):
             todo = f"name the folders inside too: {folders[0]}, …" if folders else "name files"
             raise ExhumeError("there is nothing to import", todo=todo)
         manifest = Manifest(folder)
@@ -244,7 +245,8 @@ def _places(options: Options, host: Host, known: Sequence[_Known]) -> Places:
 
 
 def _missing(one: Missing) -> InputReport:
-    return InputReport(str(one.path), "", "failed", problems=(f"{one.path}: {one.why}",))
+    state: Literal["failed", "skipped"] = "failed" if one.is_named else "skipped"
+    return InputReport(str(one.path), "", state, problems=(one.why,))
 
 
 def _failed(task: ReadTask, failed: Failed) -> InputReport:

@@ -32,6 +32,8 @@ class Input(Struct, frozen=True):
 class Missing(Struct, frozen=True):
     path: Path
     why: str
+    is_named: bool = True
+    """By the user; otherwise it is only passed over."""
 
 
 def expand(
@@ -53,11 +55,11 @@ def expand(
                 continue
             if path.is_file():
                 found[real] = _input(path, is_named)
-            elif is_named:
-                missing.append(Missing(path, "not a file"))
+            elif is_named or not path.is_dir():
+                missing.append(Missing(path, "not a file", is_named))
         except FileNotFoundError:
-            if is_named:
-                missing.append(Missing(path, "no such file"))
+            if is_named or path.is_symlink():  # else it went since it was listed
+                missing.append(Missing(path, "no such file", is_named))
         except OSError as error:
             missing.append(Missing(path, error.strerror or str(error)))
     return sorted(found.values(), key=lambda one: str(one.path)), missing

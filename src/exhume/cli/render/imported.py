@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
 from msgspec.structs import replace
@@ -38,6 +39,8 @@ _NEXT = (
 _ANSWERS_AT = 40
 _SHOWN_NOTES = 20
 _SHOWN_FILES = 40
+_FEW = 3
+_DIGITS = re.compile(r"\d+")
 _SHOWN_NAMES = 12
 _STATES = {
     "imported": Text("imported"), "known": Text("was there", _DIM), "same": Text("the same", _DIM),
@@ -49,10 +52,10 @@ _COLUMNS = (
     Column("", right=False),
     Column("format", right=False),
     Column("samples"),
-    Column("kept"),
-    Column("cores"),
+    Column("kept", spare=2),
+    Column("cores", spare=1),
     Column("lasts"),
-    Column("from", right=False, optional=True),
+    Column("begins", right=False, optional=True),
     Column("file", right=False, least=22, both_ends=True),
 )
 
@@ -104,13 +107,20 @@ def _row(one: InputReport, view: Viewpoint) -> list[Text]:
 
 
 def _grouped(inputs: Sequence[InputReport]) -> list[InputReport]:
-    """The pieces of a night are one row, unless there are only a few of a kind."""
-    if len(inputs) <= _SHOWN_FILES:
-        return list(inputs)
-    groups: dict[tuple[str, str], list[InputReport]] = {}
+    """The pieces of a night are one row: their names differ in numbers. If there is still too much
+    for a screen, all of a kind are."""
+    rows = _folded(inputs, lambda one: _DIGITS.sub("0", PurePath(one.path).name))
+    return rows if len(rows) <= _SHOWN_FILES else _folded(inputs, lambda _: "")
+
+
+def _folded(
+    inputs: Sequence[InputReport], likeness: Callable[[InputReport], str]
+) -> list[InputReport]:
+    """A few of a kind stay as they are."""
+    groups: dict[tuple[str, str, str], list[InputReport]] = {}
     for one in inputs:
-        groups.setdefault((one.state, one.format), []).append(one)
-    return [row for some in groups.values() for row in ([_sum(some)] if len(some) > 3 else some)]
+        groups.setdefault((one.state, one.format, likeness(one)), []).append(one)
+    return [row for some in groups.values() for row in ([_sum(some)] if len(some) > _FEW else some)]
 
 
 def _sum(some: Sequence[InputReport]) -> InputReport:
