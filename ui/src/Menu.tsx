@@ -20,6 +20,7 @@ export function Menu({ name, menu = '', button = '', drop = '', children }: Prop
     const escaped = (event: KeyboardEvent): void => {
       if (event.key !== 'Escape') return
       event.stopPropagation()
+      removeEventListener('keydown', escaped, true) // now: the next Escape may come before the effect ends
       close()
     }
     addEventListener('keydown', escaped, true)
