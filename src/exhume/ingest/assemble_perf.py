@@ -53,7 +53,7 @@ class PerfAssembler:
         self._context = context
         self._asked = event
         self._of = 1
-        self._data = PerfData(self._open, str(source.path))
+        self._data = PerfData(self._open, str(source.path), context.at_once)
         if not source.compression:
             size = min(self._data.data_bytes or 0, source.path.stat().st_size)
             self._of = max(1, min(context.jobs, MOST_AT_ONCE, size // SHARE_BYTES))

@@ -106,7 +106,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         tasks = [
             ReadTask(
                 one.input, one.format.name, folder / one.input.id, places, clock, options.event,
-                of, jobs=max(1, options.jobs // max(1, large)),
+                of, max(1, options.jobs // max(1, large)), min(options.jobs, len(content)),
             )
             for one in content
         ]  # fmt: skip

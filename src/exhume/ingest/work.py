@@ -59,6 +59,8 @@ class ReadTask(Struct, frozen=True):
     nodes: tuple[str, ...] = ()
     jobs: int = 1
     """Processes that may read it at once."""
+    at_once: int = 1
+    """Inputs that are read at the same time, by one process each."""
 
 
 class PieceSummary(Struct, frozen=True):
@@ -162,8 +164,9 @@ def read_input(task: ReadTask) -> list[PieceSummary]:
         draft.mkdir(parents=True)
         try:
             context = Context(
-                draft, task.places, task.clock, task.event, note_progress, task.nodes, task.jobs
-            )
+                draft, task.places, task.clock, task.event, note_progress, task.nodes, task.jobs,
+                task.at_once,
+            )  # fmt: skip
             reader = BY_NAME[task.format].read
             if reader is None:
                 raise ExhumeError(f"{task.input.path} has nothing to import")

@@ -30,7 +30,7 @@ _MAX_ATTRS = 1 << 16
 _EVENT_UPDATE_NAME = 2
 _BRANCH_CALL_STACK = 1 << 11
 _SKIP_BYTES = 1 << 20
-CHUNK_BYTES = 8 << 20
+CHUNK_BYTES = 16 << 20
 """Of records that are handed on together: of fewer the same is named more often."""
 DUMPS_CHUNK_BYTES = 8 << 20
 """Where stacks come as copies of memory, which are kept until they can be unwound."""
@@ -85,9 +85,11 @@ WHOLE = Share()
 class PerfData:
     """Reads the stream twice: what stands behind the data first, then the data."""
 
-    def __init__(self, opener: Opener, path: str) -> None:
+    def __init__(self, opener: Opener, path: str, at_once: int = 1) -> None:
+        """`at_once`: so many are read at the same time, by one process each."""
         self._opener = opener
         self._path = path
+        self._at_once = at_once
         self.features = Features()
         self.events: list[PerfEvent] = []
         self.problems: list[str] = []
@@ -172,7 +174,7 @@ class PerfData:
             _skip(stream, offset)
             cuts = share.cuts(offset, offset + (size or 0))
             chunk_bytes = chunk_bytes or (DUMPS_CHUNK_BYTES if self.has_dumps else CHUNK_BYTES)
-            if share.of > 2:
+            if max(share.of, self._at_once) > 2:
                 chunk_bytes //= 2  # they hold a chunk or two each, all at the same time
             step_bytes = min(STEP_BYTES, chunk_bytes)
             records = RecordStream(cast(Readable, stream), offset, size, step_bytes, cuts)
