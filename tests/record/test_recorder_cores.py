@@ -160,21 +160,3 @@ def test_who_was_born_while_nobody_listened_is_found_by_another_scan(sampling: D
 
     sampling.run(script())
     assert len(scans_of(sampling)) == 3
-
-
-def test_in_a_storm_it_scans_ever_less_often(sampling: Desk) -> None:
-    """By when each began: on a busy machine it comes back late."""
-    sampler = sampler_of(sampling)
-
-    def script() -> Script:
-        yield from until_scanned(sampling, 1)
-        for scans in (2, 3, 4):
-            for second in until_scanned(sampling, scans):
-                sampler.gives = [replace(drained_of(), lost_sideband={0: 5})]
-                yield second
-
-    sampling.run(script())
-    began = [at // SECOND for at in scans_of(sampling)]
-    again = SCAN_AGAIN_NS // SECOND
-    assert began[2] - began[1] >= 2 * again - 1
-    assert began[3] - began[2] >= 4 * again - 1
