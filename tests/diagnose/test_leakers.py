@@ -10,7 +10,17 @@ from exhume.diagnose.leakers import Leaker, leakers
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Outcome
 from exhume.model.observation import Observation
-from tests.diagnose.made_up import event, lifecycle, lives, observation, series, span, zombies
+from tests.diagnose.made_up import (
+    NS,
+    T0,
+    event,
+    lifecycle,
+    lives,
+    observation,
+    series,
+    span,
+    zombies,
+)
 
 LEAK = {10.0 * i: 100 + 20 * max(0, i - 10) for i in range(60)}
 """From second 100 on two a second."""
@@ -228,3 +238,97 @@ def test_units_make_cgroups_by_themselves() -> None:
     units = (lifecycle("unit", "x.service", 40),)
     (one,) = leakers(observation(events=events, lifecycles=units, zombies=zombies(SUDDEN)))
     assert (one.tests.dose, one.against) == ("untested", "")
+
+
+COUNTS = range(0, 600, 5)
+LOOKS = range(0, 600, 30)
+
+
+def box(every: float, name: str = "box") -> tuple[EventAnswer, ...]:
+    """A container that is removed and run anew, as tables of `docker ps -a` show it: at each look
+    the latest one, with another id."""
+    events = []
+    for look in LOOKS[1:]:
+        start = look // every * every
+        events.append(event(start, "container-start", name, id=f"{name} {start}"))
+        events.append(event(look, "container-removed", name, id=f"{name} {start - 30}"))
+    return tuple(sorted(events, key=lambda one: one.wall_ns))
+
+
+def looked(*events: EventAnswer, counts: dict[float, int], **names: int) -> tuple[Leaker, ...]:
+    boxes = tuple(
+        lifecycle("container", name, n, median_lifetime_seconds=1.0) for name, n in names.items()
+    )
+    total = series("container.total", [3] * len(LOOKS), every=30)
+    order = tuple(sorted(events, key=lambda one: one.wall_ns))
+    return leakers(
+        observation(events=order, lifecycles=boxes, zombies=zombies(counts), series=[total])
+    )
+
+
+STEADY = {float(at): at // 10 for at in COUNTS}
+"""A zombie every 10 s, counted every 5 s."""
+
+
+def test_nobody_is_quiet_between_two_looks_that_show_different_containers() -> None:
+    (one,) = looked(*box(10.0), counts=STEADY, box=19)
+    assert (one.against, one.tests.counterfactual) == ("", "untested")
+    assert (one.tests.dose, one.misses_starts) == ("passed", True)
+    assert round(one.per_start) == 3  # at most: looks saw one of three starts
+
+
+def test_one_that_two_looks_show_unchanged_was_quiet_between_them() -> None:
+    """It ends at second 240 and stays in the list; zombies come on as before."""
+    stopped = [e for e in box(30.0, "other") if e.wall_ns <= T0 + 240 * NS]
+    stopped.append(event(241, "container-exit", "other", id="other 240.0", exit_code=1))
+    first, second = looked(*box(10.0), *stopped, counts=STEADY, box=19, other=8)
+    assert (first.culprit.container, first.against) == ("box", "")
+    assert second.culprit.container == "other"
+    assert "while it was quiet" in second.against
+
+
+def test_of_one_that_no_look_shows_nothing_is_known() -> None:
+    """It is removed: it may have come and gone between two looks."""
+    stopped = [e for e in box(30.0, "other") if e.wall_ns <= T0 + 240 * NS]
+    stopped.append(event(270, "container-exit", "other", "gone", id="other 240.0"))
+    (one,) = looked(*stopped, counts=STEADY, other=8)
+    assert (one.against, one.tests.counterfactual) == ("", "untested")
+
+
+def test_looks_that_count_starts_tell_when_a_unit_was_quiet() -> None:
+    """Looks every 30 s, of which the first ten read another count of restarts each."""
+    events = tuple(
+        event(at, "unit-start", "x.service", count=3, sub_state="auto-restart")
+        for at in LOOKS[1:11]
+    )
+    total = series("unit.restarts", [3 * min(n, 10) for n in range(20)], "x.service", every=30)
+    units = (lifecycle("unit", "x.service", 30),)
+
+    def weighed(counts: dict[float, int]) -> Leaker:
+        (one,) = leakers(
+            observation(events=events, lifecycles=units, zombies=zombies(counts), series=[total])
+        )
+        return one
+
+    one = weighed({at: min(many, 30) for at, many in STEADY.items()})
+    assert (one.against, one.tests.counterfactual) == ("", "passed")
+    assert (round(one.per_start, 1), one.misses_starts) == (1.0, False)
+    assert "while it was quiet" in weighed(STEADY).against
+
+
+def test_states_of_a_unit_do_not_tell_that_it_was_quiet() -> None:
+    """`systemctl list-units` every 120 s: running at each look, or waiting for its restart."""
+    events = tuple(
+        event(120.0 * n, "unit-start", "x.service", sub_state="running")
+        if n % 2
+        else event(120.0 * n, "unit-waiting", "x.service", sub_state="auto-restart")
+        for n in range(1, 30)
+    )
+    counts = {float(at): at // 10 for at in range(0, 3600, 5)}
+    active = series("unit.active", [n % 2 for n in range(30)], "x.service", every=120)
+    units = (lifecycle("unit", "x.service", 15),)
+    (one,) = leakers(
+        observation(events=events, lifecycles=units, zombies=zombies(counts), series=[active])
+    )
+    assert one.against == ""
+    assert (one.tests.counterfactual, one.tests.dose) == ("untested", "untested")

@@ -55,6 +55,16 @@ def test_remove_and_run_shows_as_an_exit_and_a_start_of_the_same_name() -> None:
     ]
 
 
+def test_an_ended_container_that_is_no_longer_listed_was_removed() -> None:
+    ended = replace(AGENT, state="exited", exit_code=1)
+    (found,) = containers.events({AGENT.id: ended}, (), 5)
+    assert (found.kind, found.subject, found.fields["id"]) == (
+        "container-removed",
+        "ecs-agent",
+        "a1",
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "after", "kinds"),
     [

@@ -42,6 +42,7 @@ def test_starts_and_deaths_come_with_name_exit_code_and_time() -> None:
         ("container-exit", "ecs-agent", 8 * NS),
     ]
     assert noted[1].fields["exit_code"] == 3
+    assert [one.fields["told_by"] for one in noted] == ["docker", "docker"]
 
 
 def test_the_reader_asks_for_what_happened_since_the_last_time(tmp_path: Path) -> None:

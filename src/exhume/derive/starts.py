@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from exhume.derive.looks import ASKED_EVERY_NS
 from exhume.model.answers import EventAnswer
 from exhume.model.arrays import I64
 from exhume.model.lifecycles import Lifecycle, ProcessEvents
@@ -13,8 +14,6 @@ from exhume.model.lifecycles import Lifecycle, ProcessEvents
 _MOSTLY = 0.5
 MOST_LIFETIME_SECONDS, REMOVAL_SECONDS = 60.0, 2.0
 """What it leaves is dead when it dies and its cgroup is removed."""
-ASKED_EVERY_NS = 12_000_000_000
-"""Units and containers: they were started before somebody saw it."""
 
 
 def starts_of(
@@ -28,14 +27,27 @@ def starts_of(
             parents = np.array([name == one.detail for name in lives.names], np.bool_)
             here &= (lives.parent >= 0) & parents[lives.parent]
         return lives.wall_ns[here], lives.count[here]
-    kind = f"{one.kind}-start"
-    found = [(e.wall_ns, e.count) for e in events if e.kind == kind and e.subject == one.name]
-    wall, count = zip(*found, strict=True) if found else ((), ())
+    found = events_of(one, events)
+    wall, count = [event.wall_ns for event in found], [event.count for event in found]
     return np.array(wall, np.int64), np.array(count, np.int64)
 
 
-def most_left(one: Lifecycle, starts: tuple[I64, I64], wall_ns: I64, zombies: I64) -> float | None:
+def events_of(one: Lifecycle, events: Iterable[EventAnswer]) -> list[EventAnswer]:
+    """Those that tell of its starts."""
+    kind = f"{one.kind}-start"
+    return [event for event in events if event.kind == kind and event.subject == one.name]
+
+
+def most_left(
+    one: Lifecycle,
+    starts: tuple[I64, I64],
+    wall_ns: I64,
+    zombies: I64,
+    asked_every_ns: int = ASKED_EVERY_NS,
+) -> float | None:
     """Of the zombies that were counted, how many each of its starts left at most.
+
+    `asked_every_ns`: units and containers were started before somebody saw it.
 
     None where nobody knows of a start, or where its starts can't be the cause: most zombies came
     when there was none, or most starts had none come.
@@ -49,7 +61,7 @@ def most_left(one: Lifecycle, starts: tuple[I64, I64], wall_ns: I64, zombies: I6
     change = np.diff(zombies)
     gained = np.maximum(0, change)
     lived = min(one.median_lifetime_seconds or 0.0, MOST_LIFETIME_SECONDS) + REMOVAL_SECONDS
-    asked_ns = 0 if one.kind == "process" else ASKED_EVERY_NS
+    asked_ns = 0 if one.kind == "process" else asked_every_ns
     near = started(wall, count, wall_ns[:-1] - round(lived * 1e9), wall_ns[1:] + asked_ns)
     within = started(wall, count, wall_ns[:-1], wall_ns[1:])
     came_without = gained[near == 0].sum() > _MOSTLY * gained.sum()

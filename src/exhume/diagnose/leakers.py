@@ -6,8 +6,9 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.derive import starts as derived
+from exhume.derive.looks import ASKED_EVERY_NS, Looks, looks_at, same_instance
 from exhume.derive.runs import where_true
-from exhume.derive.starts import ASKED_EVERY_NS, MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
+from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
 from exhume.diagnose.zombie_counts import counts_of
@@ -25,6 +26,7 @@ _QUIET, _NOT_QUIET = 0.15, 0.5
 _SAME_PACE = 0.1
 _MOSTLY, _NEARLY_ALL = 0.5, 0.9
 _STANDS, _MANY = 0.05, 0.25
+_TOO_FEW = "{:.2f} zombies a start: it starts far more often"
 _MOST_NUMBERED = 60_000
 """The kernel has 65,535 numbers for memory cgroups, dead ones included."""
 
@@ -44,6 +46,8 @@ class Leaker(Struct, frozen=True):
     """What speaks against it; empty where nothing does."""
     is_upper: bool = False
     """What it gained may be living cgroups in part."""
+    misses_starts: bool = False
+    """Looks saw them, and between two looks there may have been more: it left less at each."""
 
     @property
     def fit(self) -> tuple[int, int, float, float]:
@@ -114,17 +118,21 @@ def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
 
 
 def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gains) -> Leaker:
+    looks = looks_of(seen, one)
     started = derived.started(wall, count, gains.start_ns, gains.end_ns)
     seconds = (gains.end_ns - gains.start_ns) / 1e9
-    active = (started > 0) | _about(gains, one, wall, count)
+    active, quiet = _known(seen, one, gains, wall, count, looks)
+    active |= started > 0
+    quiet &= ~active
     gained = float(np.maximum(gains.gained, 0)[active].sum())
     starts = int(started.sum())
     per_start = gained / starts if starts else 0.0
-    quiet_rate = _rate(gains.gained, seconds, ~active)
+    quiet_rate = _rate(gains.gained, seconds, quiet)
     active_rate = _rate(gains.gained, seconds, active)
+    told = active | quiet
     agreement = (
-        rank_correlation(started / seconds, gains.gained / seconds)
-        if len(started) >= 3 and len(np.unique(started)) > 1
+        rank_correlation((started / seconds)[told], (gains.gained / seconds)[told])
+        if told.sum() >= 3 and len(np.unique(started[told])) > 1
         else float("nan")
     )
     all_gained = float(np.maximum(gains.gained, 0).sum())
@@ -146,17 +154,19 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
         contradiction = f"of the cgroups of its name only {exact:.2f} a start stayed"
     elif all_gained >= _LEAST_GAIN:
         dose, contradiction = _by_ratio(seen, one, gains, started, per_start)
-        contradiction = contradiction or _in_vain(one, gains, wall, count, started, per_start)
+        if looks.miss_starts:
+            dose, contradiction = _by_bound(per_start, gained / all_gained)
+        vain = _in_vain(one, gains, wall, count, started, per_start, looks)
+        contradiction = contradiction or vain
     if contradiction:
         dose, against = "failed", contradiction
     order: Outcome = "untested"
     grew = np.flatnonzero(gains.gained > 0)
     if len(grew) and all_gained:
-        before = float(np.maximum(gains.gained, 0)[gains.end_ns < int(wall[0])].sum())
-        late = before > 0.5 * all_gained
-        order = "failed" if late else "passed"
-        if late:
-            against = "most zombies were there before it first started"
+        before = np.maximum(gains.gained, 0) * (gains.end_ns < int(wall[0]))
+        order = "passed" if before.sum() <= _MOSTLY * all_gained else "untested"
+        if before[quiet].sum() > _MOSTLY * all_gained:
+            order, against = "failed", "most zombies were there before it first started"
     place = _place(seen, one, exact)
     return Leaker(
         one,
@@ -168,7 +178,32 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
         agreement,
         against,
         gains.is_upper,
+        looks.miss_starts,
     )
+
+
+def looks_of(seen: Observation, one: Lifecycle) -> Looks:
+    return looks_at(one.kind, one.name, derived.events_of(one, seen.events), seen.instance)
+
+
+def _known(
+    seen: Observation, one: Lifecycle, gains: _Gains, wall: I64, count: I64, looks: Looks
+) -> tuple[Bool, Bool]:
+    """In which intervals it may have left something, and in which it was quiet; of the others
+    nobody knows."""
+    if looks.tells_each or not len(looks.wall_ns):
+        active = _about(gains, one, wall, count)
+        if one.kind == "container" and len(looks.wall_ns):  # the runtime is asked what it noted
+            first, last = looks.wall_ns[[0, -1]]
+            return active, ~active & (gains.start_ns >= first) & (gains.end_ns <= last)
+        return active, ~active
+    same = same_instance(looks, one.kind, one.name, seen.events)
+    begin, end = looks.wall_ns[:-1], looks.wall_ns[1:]
+    seen_to_start = derived.started(wall, count, begin, end) > 0
+    # What it leaves is dead when it dies.
+    later_ns = round((_lifetime_seconds(one) + REMOVAL_SECONDS) * 1e9)
+    active = _covered(gains, begin[seen_to_start], end[seen_to_start] + later_ns) >= _MOSTLY
+    return active, _covered(gains, begin[same], end[same]) >= _NEARLY_ALL
 
 
 def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
@@ -176,7 +211,7 @@ def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
 
     What it leaves is dead when it dies. Units and containers are asked every few seconds: what came
     after the last time is not known yet. Those whose starts come several at a time are told of when
-    they are asked, not when they start: that was before.
+    they are asked, not when they start: that was before. When they were asked nobody recorded.
     """
     end = wall + round((_lifetime_seconds(one) + REMOVAL_SECONDS) * 1e9)
     begin = wall
@@ -186,6 +221,14 @@ def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
         begin = np.maximum(np.append(wall[0] - back[0], wall[:-1]), wall - back)
     if one.kind != "process":
         end[-1] += ASKED_EVERY_NS
+    found: Bool = _covered(gains, begin, end) >= _MOSTLY
+    return found
+
+
+def _covered(gains: _Gains, begin: I64, end: I64) -> F64:
+    """How much of each interval lies in these stretches, which may overlap."""
+    if not len(begin):
+        return np.zeros(len(gains.start_ns))
     # Stretches that meet are one; what they cover of an interval is read off the running sum.
     apart = np.append(True, begin[1:] > end[:-1])
     edges = np.stack((begin[apart], end[np.append(apart[1:], True)]), axis=1).ravel()
@@ -193,7 +236,7 @@ def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
     lengths[::2] = 0  # from the end of one to the beginning of the next
     covered = np.cumsum(lengths)
     known = np.interp(gains.end_ns, edges, covered) - np.interp(gains.start_ns, edges, covered)
-    found: Bool = known >= _MOSTLY * (gains.end_ns - gains.start_ns)
+    found: F64 = known / np.maximum(1, gains.end_ns - gains.start_ns)
     return found
 
 
@@ -203,7 +246,7 @@ def _by_ratio(
     """As many as one start may leave; and what speaks against it. It may as well make dozens at
     once, if each start brought about as many: two intervals can't prove that."""
     if per_start < _LEAST_PER_START:
-        return "failed", f"{per_start:.2f} zombies a start: it starts far more often"
+        return "failed", _TOO_FEW.format(per_start)
     if per_start <= _MOST_PER_START:
         return "passed", ""
     noted = started > 0
@@ -216,23 +259,41 @@ def _by_ratio(
     return "failed", f"{per_start:.0f} zombies a start: they come from elsewhere"
 
 
+def _by_bound(at_most: float, explained: float) -> tuple[Outcome, str]:
+    """The same where looks miss starts: there were more, and each left fewer. So too many speak
+    against nobody, and for it only if most zombies came about when looks saw it started."""
+    if at_most < _LEAST_PER_START:
+        return "failed", _TOO_FEW.format(at_most)
+    fits = at_most <= _MOST_PER_START and explained > _MOSTLY
+    return "passed" if fits else "untested", ""
+
+
 def _in_vain(
-    one: Lifecycle, gains: _Gains, wall: I64, count: I64, started: I64, per_start: float
+    one: Lifecycle,
+    gains: _Gains,
+    wall: I64,
+    count: I64,
+    started: I64,
+    per_start: float,
+    looks: Looks,
 ) -> str:
     """What says that many of its starts left nothing: the count stood still meanwhile.
 
-    The last ones of such a stretch may not have left theirs yet. Where few came, nothing would
-    show; and where the kernel has no number left for another cgroup, nobody leaves any more.
+    The last ones of such a stretch may not have left theirs yet, and the first ones that a look
+    told of may have come before it. Where few came, nothing would show; and where the kernel has no
+    number left for another cgroup, nobody leaves any more.
     """
     stands = np.abs(gains.gained) <= _STANDS * per_start * started
     stands &= gains.level < _MOST_NUMBERED
-    lag_ns = ASKED_EVERY_NS + round(1e9 * _lifetime_seconds(one))
+    told_late_ns = 0 if looks.tells_each or not len(looks.wall_ns) else looks.every_ns
+    lag_ns = max(ASKED_EVERY_NS, told_late_ns) + round(1e9 * _lifetime_seconds(one))
     total = np.concatenate(([0], np.cumsum(count)))
     vain = 0
     for first, last in where_true(stands):
+        begin_ns = int(gains.start_ns[first]) + told_late_ns
         end_ns = int(gains.end_ns[last - 1]) - lag_ns
-        begin, end = np.searchsorted(wall, (int(gains.start_ns[first]), end_ns), "right")
-        starts = int(total[end] - total[begin])
+        begin, end = np.searchsorted(wall, (begin_ns, end_ns), "right")
+        starts = max(0, int(total[end] - total[begin]))
         if starts * per_start >= _LEAST_GAIN:
             vain += starts
     if vain < _MANY * started.sum():
@@ -312,5 +373,5 @@ def _joined(first: Leaker, second: Leaker) -> Leaker:
     of = second if first.lifecycle.kind == "process" and not second.against else first
     return Leaker(
         of.lifecycle, both, Tests(*outcomes), of.starts, of.gained, of.per_start, of.agreement,
-        first.against, first.is_upper,
+        first.against, first.is_upper, of.misses_starts,
     )  # fmt: skip

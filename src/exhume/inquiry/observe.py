@@ -6,7 +6,7 @@ the roll-ups, and what explains it lies around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 from msgspec.structs import replace
@@ -32,11 +32,13 @@ from exhume.store.recording import Recording
 from exhume.store.view import wall_intervals
 
 SYMPTOM_FIELDS = (
-    "memcg.zombies", "memcg.tracked", "unit.restarts", "container.restarts",
+    "memcg.zombies", "memcg.tracked", "unit.restarts", "container.restarts", "container.total",
     "netthread.wait_ns", "netthread.slices", "netthread.runnable",
     "process.wait_ns", "process.slices", "process.runnable", "process.core",
     "vmstat.oom_kill",
 )  # fmt: skip
+_LOOKS_AT_UNITS = ("unit.active",)
+"""Of those that were started or failed: when somebody looked at them."""
 _NOT_AROUND = ("irq.", "sampler.", "self.", "cpu.")
 SHORT_NS = 2 * 3600 * 1_000_000_000
 MOST_DOUBTFUL = 40
@@ -49,6 +51,8 @@ _SILENT_KINDS = ("exec", "exit", "container-seen")
 def observe(recording: Recording, window: Window) -> Observation:
     """The whole window, as far as symptoms and slow trends need it."""
     ran, holds = boots(recording, window), kernel_holds(recording, window)
+    told = tuple(events(recording, window, besides=_SILENT_KINDS))
+    units = {event.subject for event in told if event.kind.startswith("unit-")}
     seen = Observation(
         window=window,
         node=next((one.node for one in reversed(ran) if one.node), ""),
@@ -57,8 +61,9 @@ def observe(recording: Recording, window: Window) -> Observation:
         recorded_seconds=recorded_seconds(recording, window),
         sampled_seconds=seconds_sampled(recording, window),
         load=core_load(recording, window),
-        series=_series(recording, SYMPTOM_FIELDS, window),
-        events=tuple(events(recording, window, besides=_SILENT_KINDS)),
+        series=_series(recording, SYMPTOM_FIELDS, window)
+        | _series(recording, _LOOKS_AT_UNITS if units else (), window, units),
+        events=told,
         lives=no_lives(),
         lifecycles=(),
         zombies=measured(zombies(recording, window), holds),
@@ -102,7 +107,8 @@ def look_around(recording: Recording, seen: Observation, window: Window) -> Obse
     fields = [
         field.id
         for field in FIELDS
-        if field.id not in SYMPTOM_FIELDS and not field.id.startswith(_NOT_AROUND)
+        if field.id not in (*SYMPTOM_FIELDS, *_LOOKS_AT_UNITS)
+        and not field.id.startswith(_NOT_AROUND)
     ]
     found = irqs(recording, window)
     if not seen.processes:
@@ -146,10 +152,14 @@ def core_load(recording: Recording, window: Window) -> CoreLoad | None:
 
 
 def _series(
-    recording: Recording, fields: Iterable[str], window: Window
+    recording: Recording, fields: Iterable[str], window: Window, instances: Collection[str] = ()
 ) -> dict[str, tuple[SeriesAnswer, ...]]:
     recorded = {field for view in recording.views(window) for field in view.fields()}
-    return {field: tuple(series(recording, field, window)) for field in fields if field in recorded}
+    return {
+        field: tuple(series(recording, field, window, instances))
+        for field in fields
+        if field in recorded
+    }
 
 
 def _process_cores(recording: Recording, window: Window) -> dict[str, tuple[int, ...]]:

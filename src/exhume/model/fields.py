@@ -180,6 +180,7 @@ EVENT_KINDS: tuple[EventKind, ...] = (
         "container-seen", "A container that was there when somebody looked; every ten minutes."
     ),
     EventKind("container-exit", "A container ended or is gone."),
+    EventKind("container-removed", "A container that had ended is no longer listed."),
     EventKind("log-lost", "Kernel log records were overwritten before they were read."),
     EventKind("core-offline", "A core was switched off."),
     EventKind("core-online", "A core was switched on."),

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.host import Host
@@ -89,22 +90,21 @@ def events(
             found.append(event_of("container-exit", one, time_ns))
     present = {one.id for one in after}
     for identity, old in before.items():
-        is_known = old.state not in ("exited", "dead") and old.runtime not in silent
-        if identity not in present and is_known:
-            found.append(event_of("container-exit", old, time_ns, "gone"))
+        if identity not in present and old.runtime not in silent:
+            is_over = old.state in ("exited", "dead")
+            kind, text = ("container-removed", "") if is_over else ("container-exit", "gone")
+            found.append(event_of(kind, old, time_ns, text))
     return tuple(found)
 
 
 def noted_events(happened: Iterable[Happened], wall_less_monotonic_ns: int) -> tuple[Event, ...]:
-    """The same as the runtime noted it, each at its own time."""
-    return tuple(
-        event_of(
-            "container-start" if one.container.state == "running" else "container-exit",
-            one.container,
-            one.wall_ns - wall_less_monotonic_ns,
-        )
-        for one in happened
-    )
+    """The same as the runtime noted it, each at its own time: looks miss none of them."""
+    found = []
+    for one in happened:
+        kind = "container-start" if one.container.state == "running" else "container-exit"
+        event = event_of(kind, one.container, one.wall_ns - wall_less_monotonic_ns)
+        found.append(replace(event, fields={**event.fields, "told_by": one.container.runtime}))
+    return tuple(found)
 
 
 def roll_call(containers: tuple[Container, ...], time_ns: int) -> tuple[Event, ...]:

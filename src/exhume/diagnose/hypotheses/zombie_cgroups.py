@@ -90,8 +90,7 @@ def _suspicion(
         victim=victim,
         details={
             **counts.figure(at_ns),
-            "starts": leaker.lifecycle.starts,
-            "zombies_per_start": round(leaker.per_start, 3),
+            **_starts(leaker),
             **_per_zombie(scene, holder),
         },
         actions=_actions(leaker.culprit, holder),
@@ -233,22 +232,35 @@ def _walks_in(scene: Scene, holder: Holder, walk: Match) -> Proof:
     return Proof("samples", claim, figures, window, check_top(scene.core, window))
 
 
+def _starts(leaker: Leaker) -> dict[str, Figure]:
+    """Where looks saw them, there may have been more, and each left less."""
+    least, most = ("_at_least", "_at_most") if leaker.misses_starts else ("", "")
+    return {
+        f"starts{least}": leaker.lifecycle.starts,
+        f"zombies_per_start{most}": round(leaker.per_start, 3),
+    }
+
+
 def _leak(scene: Scene, leaker: Leaker) -> Step:
     name, window = leaker.culprit.name, scene.seen.window
     life = leaker.lifecycle.median_lifetime_seconds
     lived = f", living {life:.2g} s each" if life is not None else ""
     starts = leaker.lifecycle.starts
-    many = f"{'at most ' if leaker.is_upper else ''}{leaker.per_start:.2f} zombies"
+    is_bound = leaker.is_upper or leaker.misses_starts
+    many = f"{'at most ' if is_bound else ''}{leaker.per_start:.2f} zombies"
     each = "each start"
     if leaker.starts != starts:
         each = f"each of the {leaker.starts:,} starts between two counts"
-    claim = f"{name} was started {starts:,} times{lived}, and {many} came with {each}"
+    often = f"{starts:,} times"
+    if leaker.misses_starts:
+        often = f"at least {often} (by looks, which miss what comes in between)"
+    often += lived
+    claim = f"{name} was started {often}, and {many} came with {each}"
     span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
-    figures: dict[str, str | int | float] = {
-        "starts": starts,
+    figures: dict[str, Figure] = {
+        **_starts(leaker),
         "starts_between_counts": leaker.starts,
         "zombies_gained": leaker.gained,
-        "zombies_per_start": round(leaker.per_start, 3),
     }
     if np.isfinite(leaker.agreement):
         figures["rank_correlation"] = round(leaker.agreement, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from exhume.derive import leaks, starts, units
 from exhume.derive import zombies as memcgs
+from exhume.derive.looks import Looks, looks_at
 from exhume.derive.rates import LOOK_BACK_NS, gained
 from exhume.model.answers import SeriesAnswer
 from exhume.model.arrays import I64
@@ -41,6 +42,12 @@ def lifecycles(
     def every(field: str) -> list[SeriesAnswer]:
         return series(recording, field, window)
 
+    def looks_at_it(one: Lifecycle) -> Looks:
+        def of(field: str, instance: str) -> SeriesAnswer | None:
+            return next(iter(series(recording, field, window, (instance,))), None)
+
+        return looks_at(one.kind, one.name, starts.events_of(one, told_events), of)
+
     def told(field: str) -> list[SeriesAnswer]:
         """With what was told before: by name they are told when they change."""
         earlier = Window(window.start_ns - LOOK_BACK_NS, window.end_ns)
@@ -77,7 +84,8 @@ def lifecycles(
     wall, counts = _counted(zombies, boot)
 
     def most_left(one: Lifecycle) -> float | None:
-        return starts.most_left(one, starts.starts_of(one, told_events, lives), wall, counts)
+        own = starts.starts_of(one, told_events, lives)
+        return starts.most_left(one, own, wall, counts, looks_at_it(one).every_ns)
 
     found = leaks.with_leaks(found, names, times, most_left, per_zombie)
     ids = leaks.container_ids(told_events)

@@ -1,0 +1,107 @@
+"""Who saw that something was started: one who noted each start, or looks from time to time. Pure.
+
+Between two looks anything may have happened, unless both show the same instance: the same container
+id, the same count of starts. One that neither of them shows may have come and gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from exhume.model.answers import EventAnswer, SeriesAnswer
+from exhume.model.arrays import I64, Bool
+from exhume.model.series import MISSING
+
+ASKED_EVERY_NS = 12_000_000_000
+"""How far apart looks are where nobody recorded them: the recorder's own, which come every 10 s."""
+GONE = "gone"
+
+
+class Looks(Struct, frozen=True):
+    """At a unit, or at containers."""
+
+    wall_ns: I64
+    """Rising; empty where nobody recorded when they looked."""
+    tells_each: bool = False
+    """A log or the runtime itself noted every start: looks miss none."""
+    is_counted: bool = False
+    """Each look read how often it had been started."""
+
+    @property
+    def miss_starts(self) -> bool:
+        return len(self.wall_ns) > 0 and not self.tells_each and not self.is_counted
+
+    @property
+    def every_ns(self) -> int:
+        """From one look to the next, as a rule."""
+        if len(self.wall_ns) < 2:
+            return ASKED_EVERY_NS
+        return round(float(np.median(np.diff(self.wall_ns))))
+
+
+def looks_at(
+    kind: str,
+    name: str,
+    starts: Sequence[EventAnswer],
+    series: Callable[[str, str], SeriesAnswer | None],
+) -> Looks:
+    """`series`: by field and instance."""
+    if kind == "process":
+        return Looks(_times(None), tells_each=True)
+    if kind == "container":
+        noted = any("told_by" in event.fields for event in starts)
+        return Looks(_times(series("container.total", "")), tells_each=noted)
+    # What a look saw of a unit has its state; a supervisor's log tells of the start itself.
+    logged = sum("sub_state" not in event.fields for event in starts)
+    counted = _times(series("unit.restarts", name))
+    return Looks(
+        counted if len(counted) else _times(series("unit.active", name)),
+        tells_each=logged > len(starts) / 2,
+        is_counted=len(counted) > 0,
+    )
+
+
+def same_instance(looks: Looks, kind: str, name: str, events: Iterable[EventAnswer]) -> Bool:
+    """From each look to the next: both showed the same one, so that nothing was started or ended.
+
+    Of a unit of which nobody counts the starts a look shows a state, not whose.
+    """
+    length = max(0, len(looks.wall_ns) - 1)
+    own = [event for event in events if event.subject == name and event.kind in _HAPPENS[kind]]
+    happened = np.zeros(length, np.bool_)
+    place = np.searchsorted(looks.wall_ns, [event.wall_ns for event in own]) - 1
+    happened[place[(place >= 0) & (place < length)]] = True
+    if kind == "unit":
+        return ~happened if looks.is_counted else np.zeros(length, np.bool_)
+    listed = np.zeros(length, np.bool_)
+    latest: object = None
+    is_there, since = False, 0
+    for event, at in zip(own, place.tolist(), strict=True):
+        identity = event.fields.get("id")
+        if event.kind == "container-start":
+            is_now, latest = True, identity
+        elif identity == latest and (event.kind == "container-removed" or event.text == GONE):
+            is_now = False
+        else:
+            continue
+        if is_there:
+            listed[since : max(since, at)] = True
+        is_there, since = is_now, max(0, at + 1)
+    if is_there:
+        listed[since:] = True
+    return listed & ~happened
+
+
+_HAPPENS = {
+    "unit": ("unit-start", "unit-failed", "unit-waiting"),
+    "container": ("container-start", "container-exit", "container-removed"),
+}
+
+
+def _times(one: SeriesAnswer | None) -> I64:
+    if one is None:
+        return np.empty(0, np.int64)
+    return np.unique(one.wall_ns[one.values != MISSING])
