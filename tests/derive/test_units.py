@@ -1,8 +1,17 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from exhume.derive.units import PARTS, of_containers, of_processes, of_units, worst_first
+from exhume.derive.looks import Looks
+from exhume.derive.units import (
+    PARTS,
+    LooksOf,
+    of_containers,
+    of_processes,
+    of_units,
+    worst_first,
+)
 from exhume.model.lifecycles import Lifecycle
 from exhume.model.window import Window
 from tests.derive.lives import NS, T0, Row, compile_like, event, lived, process_events
@@ -220,3 +229,78 @@ def test_a_start_that_was_seen_running_tells_of_no_end() -> None:
             events.append(event("unit-failed", "a.service", at + 0.5, result="exit-code"))
     (found,) = of_units(events, {"a.service": 54}, NOTHING, 100)
     assert (found.mark, found.success_percent_of_known_ends) == ("crash loop", 0)
+
+
+def looks_every(seconds: int, *, counted: bool = False) -> LooksOf:
+    wall = T0 + np.arange(0, 601, seconds, dtype=np.int64) * NS
+    return lambda _kind, _name, _starts: Looks(wall, is_counted=counted)
+
+
+def test_looks_see_at_least_so_many_starts_and_lives_of_at_most_so_long() -> None:
+    """A loop of 3 s, `docker run --rm`: each look finds another one, and the last is gone."""
+    events = []
+    for look in range(10, 600, 10):
+        events.append(event("container-start", "box", look - 2.0, id=str(look)))
+        events.append(event("container-exit", "box", look + 10.0, id=str(look), text="gone"))
+    (found,) = of_containers(events, {}, 600, looks_of=looks_every(10))
+    assert (found.starts, found.starts_at_least, found.looked_every_seconds) == (59, True, 10)
+    assert found.pace_seconds == pytest.approx(10)  # at most
+    assert (found.median_lifetime_seconds, found.lifetime_at_most) == (12, True)
+
+
+def test_one_that_most_looks_show_unchanged_was_started_when_it_changed() -> None:
+    events = [event("container-start", "box", 100.0 * n + 3, id=str(n)) for n in range(6)]
+    (found,) = of_containers(events, {}, 600, looks_of=looks_every(10))
+    assert (found.starts_at_least, found.pace_seconds) == (False, 100)
+    assert found.looked_every_seconds == 10
+
+
+def test_a_count_of_restarts_tells_the_pace_between_two_looks() -> None:
+    """Looks every 10 s at a loop of 2.5 s."""
+    events = [
+        event("unit-start", "a.service", 10.0 * n, count=4, sub_state="running",
+              restarts_total=4 * n)
+        for n in range(1, 60)
+    ]  # fmt: skip
+    looks = looks_every(10, counted=True)
+    (found,) = of_units(events, {"a.service": 236}, NOTHING, 600, looks_of=looks)
+    assert (found.starts, found.starts_at_least) == (236, False)
+    assert found.pace_seconds == pytest.approx(2.5)
+
+
+def test_a_counter_in_a_log_tells_of_the_restarts_that_have_no_line() -> None:
+    lines = [event("unit-start", "a.service", 30.0 * n, restarts_total=10 * n) for n in range(20)]
+    (found,) = of_units(lines, {}, NOTHING, 600)
+    assert (found.starts, found.pace_seconds) == (191, 3)
+
+
+def test_a_state_beside_a_count_tells_of_no_further_start() -> None:
+    """`systemctl list-units` and `systemctl show`, each every 30 s."""
+    shown = [
+        event("unit-start", "a.service", 30.0 * n, sub_state="running", restarts_total=n)
+        for n in range(20)
+    ]
+    listed = [event("unit-start", "a.service", 30.0 * n + 5, sub_state="running") for n in range(9)]
+    (found,) = of_units([*shown, *listed], {}, NOTHING, 600)
+    assert (found.starts, found.pace_seconds) == (20, 30)
+
+
+def test_an_end_that_a_list_of_states_shows_was_before() -> None:
+    """Active at one look, failed at the next: it lived from after the look before the first on."""
+    events = []
+    for n in range(6):
+        events.append(event("unit-start", "a.service", 60.0 * n + 30, sub_state="running"))
+        events.append(event("unit-failed", "a.service", 60.0 * n + 60, sub_state="failed"))
+    (found,) = of_units(events, {}, NOTHING, 600, looks_of=looks_every(30))
+    assert (found.median_lifetime_seconds, found.lifetime_at_most) == (60, True)
+    assert found.starts_at_least
+
+
+def test_a_unit_that_was_started_several_times_since_may_have_lived_less() -> None:
+    events = []
+    for n in range(6):
+        at = 10.0 * n
+        events.append(event("unit-start", "a.service", at + 0.5, count=3, restarts_total=3 * n))
+        events.append(event("unit-failed", "a.service", at + 9.5, result="exit-code"))
+    (found,) = of_units(events, {}, NOTHING, 60)
+    assert (found.median_lifetime_seconds, found.lifetime_at_most) == (9, True)

@@ -130,6 +130,7 @@ def test_the_loop_shows_in_units(tmp_path: Path, capsys: pytest.CaptureFixture[s
     out = capsys.readouterr().out
     assert "ecs-agent" in out
     assert "crash loop" in out
+    assert "at least every 10 s" in " ".join(out.split())  # which is how often somebody looked
 
 
 @pytest.mark.parametrize(

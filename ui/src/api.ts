@@ -399,6 +399,12 @@ export interface Lifecycle {
   /** What those zombies hold of the kernel's memory, where that could be measured. */
   memory_bytes_per_start: number | null
   cpu_seconds_per_start: number | null
+  /** How far apart those looks were that its starts are known by. None where each was told. */
+  looked_every_seconds: number | null
+  /** Looks miss what starts and ends in between: it starts at least so often, and its pace is at most so slow. */
+  starts_at_least: boolean
+  /** It had ended when somebody looked, and may have long before. */
+  lifetime_at_most: boolean
   /** In equal parts of the window, from its start to its end. */
   starts_over_time: number[]
 }

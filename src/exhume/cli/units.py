@@ -10,6 +10,10 @@ How a bare process ended is not recorded. It is a loop (never a crash loop) when
 process starts the same program at a steady pace, one after the other, for a minute or longer, and
 does little else. Builds and scripts that start many short programs are not loops.
 
+Who looks at units or containers from time to time misses what starts and ends in between: such
+starts are at least so many (≥), and lives at most so long (≤). Where systemd's count of restarts
+was read, or a log or the runtime itself tells of each start, the figures are exact.
+
 What each start leaves behind: zombie memory cgroups (by the name of its cgroup; with ≤ others may
 have left some of them), the kernel's memory that they hold, and core time.
 

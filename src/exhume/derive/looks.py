@@ -18,6 +18,9 @@ from exhume.model.series import MISSING
 ASKED_EVERY_NS = 12_000_000_000
 """How far apart looks are where nobody recorded them: the recorder's own, which come every 10 s."""
 GONE = "gone"
+_MOSTLY = 0.5
+_SAME_NS = 1_000_000
+"""An event that a look told of has the time of that look."""
 
 
 class Looks(Struct, frozen=True):
@@ -41,6 +44,16 @@ class Looks(Struct, frozen=True):
             return ASKED_EVERY_NS
         return round(float(np.median(np.diff(self.wall_ns))))
 
+    def told_at_look(self, wall_ns: int) -> bool:
+        """Then it happened at any time since the look before."""
+        at = int(np.searchsorted(self.wall_ns, wall_ns - _SAME_NS))
+        return at < len(self.wall_ns) and abs(int(self.wall_ns[at]) - wall_ns) <= _SAME_NS
+
+    def before(self, wall_ns: int) -> int:
+        """The look before that one; itself where there is none."""
+        at = int(np.searchsorted(self.wall_ns, wall_ns - _SAME_NS))
+        return int(self.wall_ns[at - 1]) if at > 0 else wall_ns
+
 
 def looks_at(
     kind: str,
@@ -62,6 +75,24 @@ def looks_at(
         tells_each=logged > len(starts) / 2,
         is_counted=len(counted) > 0,
     )
+
+
+def nobody_looked(*_: object) -> Looks:
+    """Where it is not recorded when somebody did."""
+    return Looks(_times(None))
+
+
+def misses_starts(
+    looks: Looks, kind: str, name: str, events: Iterable[EventAnswer], starts_ns: I64
+) -> bool:
+    """Whether there may have been more starts than looks saw. One that most looks show unchanged
+    from its first start to its last was started when it changed."""
+    if not looks.miss_starts or not len(starts_ns):
+        return looks.miss_starts
+    same = same_instance(looks, kind, name, events)
+    first, last = np.searchsorted(looks.wall_ns, (starts_ns[0], starts_ns[-1])).tolist()
+    between = same[first:last]
+    return not len(between) or float(between.mean()) <= _MOSTLY
 
 
 def same_instance(looks: Looks, kind: str, name: str, events: Iterable[EventAnswer]) -> Bool:

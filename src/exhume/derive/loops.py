@@ -21,9 +21,9 @@ only if all of this holds, because a build or a shell script also starts hundred
 from __future__ import annotations
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
-from exhume.model.arrays import F64, I64
+from exhume.model.arrays import F64, I64, Bool
 from exhume.model.lifecycles import Mark
 from exhume.model.window import Window
 
@@ -55,6 +55,10 @@ class Runs(Struct, frozen=True):
     """By a supervisor, as it counts them."""
     waits_to_restart: bool = False
     """Seen in systemd's auto-restart state, in 3 of 5 looks or more; or the kubelet says so."""
+    lifetime_is_bound: Bool = field(default_factory=lambda: np.empty(0, np.bool_))
+    """Of each lifetime: it was at most so long. Empty where all are known."""
+    is_counted: bool = False
+    """Starts that are told together came one after the other, since those before."""
 
     @property
     def starts(self) -> int:
@@ -69,8 +73,17 @@ class Runs(Struct, frozen=True):
         return weighted_median(self.lifetime_seconds, self.lifetime_count)
 
     @property
+    def lifetime_at_most(self) -> bool:
+        """The median is a bound: it might be shorter, for all that is known."""
+        if not self.lifetime_is_bound.any():
+            return False
+        least = np.where(self.lifetime_is_bound, 0.0, self.lifetime_seconds)
+        return weighted_median(least, self.lifetime_count) != self.median_lifetime_seconds
+
+    @property
     def pace_seconds(self) -> float | None:
-        return steady_pace(self.start_ns, self.count)
+        pace = counted_pace if self.is_counted else steady_pace
+        return pace(self.start_ns, self.count)
 
     def over(self, window: Window, parts: int) -> tuple[int, ...]:
         """The starts in each of so many equal parts of it."""
@@ -132,6 +145,18 @@ def steady_pace(start_ns: I64, count: I64) -> float | None:
     if len(times) < LEAST_STARTS:
         return None
     low, middle, high = np.percentile(np.diff(times) / 1e9, (25, 50, 75))
+    return float(middle) if middle > 0 and high - low <= STEADY_RATIO * middle else None
+
+
+def counted_pace(start_ns: I64, count: I64) -> float | None:
+    """The same where each count is of the starts since the one before it."""
+    if count.sum() < LEAST_STARTS or len(start_ns) < 2:
+        return None
+    apart, weight = np.diff(start_ns) / 1e9 / count[1:], count[1:]
+    order = np.argsort(apart, kind="stable")
+    heavy = np.cumsum(weight[order])
+    at = np.searchsorted(heavy, heavy[-1] * np.array((0.25, 0.5, 0.75)))
+    low, middle, high = apart[order][at]
     return float(middle) if middle > 0 and high - low <= STEADY_RATIO * middle else None
 
 

@@ -27,15 +27,42 @@ def starts_of(
             parents = np.array([name == one.detail for name in lives.names], np.bool_)
             here &= (lives.parent >= 0) & parents[lives.parent]
         return lives.wall_ns[here], lives.count[here]
-    found = events_of(one, events)
-    wall, count = [event.wall_ns for event in found], [event.count for event in found]
-    return np.array(wall, np.int64), np.array(count, np.int64)
+    return counted(events_of(one, events))
+
+
+def counted(starts: Iterable[EventAnswer]) -> tuple[I64, I64]:
+    """When, and how often since the one before. What a supervisor counts tells of those, too, of
+    which a log has no line; beside it a look that saw a state tells of no further start."""
+    found = sorted(starts, key=lambda event: event.wall_ns)
+    if any(_restarts(event) is not None for event in found):
+        found = [e for e in found if _restarts(e) is not None or "sub_state" not in e.fields]
+    count, before = [], None
+    for event in found:
+        now = _restarts(event)
+        more = now - before if now is not None and before is not None else 0
+        count.append(max(event.count, more))
+        before = now
+    return np.array([event.wall_ns for event in found], np.int64), np.array(count, np.int64)
+
+
+def _restarts(event: EventAnswer) -> int | None:
+    value = event.fields.get("restarts_total")
+    return value if isinstance(value, int) else None
 
 
 def events_of(one: Lifecycle, events: Iterable[EventAnswer]) -> list[EventAnswer]:
     """Those that tell of its starts."""
     kind = f"{one.kind}-start"
     return [event for event in events if event.kind == kind and event.subject == one.name]
+
+
+def said(one: Lifecycle) -> str:
+    """How often it was started, and how long it lives; bounds as bounds."""
+    least = "at least " if one.starts_at_least else ""
+    most = "at most " if one.lifetime_at_most else ""
+    life = one.median_lifetime_seconds
+    lived = f", living {most}{life:.2g} s each" if life is not None else ""
+    return f"{least}{one.starts:,} times{lived}"
 
 
 def most_left(

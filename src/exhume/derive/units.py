@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.derive.backoffs import backoffs
+from exhume.derive.looks import GONE, Looks, misses_starts, nobody_looked
 from exhume.derive.loops import (
     LEAST_STARTS,
     PAUSES,
@@ -22,6 +24,7 @@ from exhume.derive.loops import (
     mark_process,
     mark_supervised,
 )
+from exhume.derive.starts import counted
 from exhume.model.answers import EventAnswer
 from exhume.model.arrays import I64
 from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents, ProcessTime
@@ -41,11 +44,16 @@ _ORDER: tuple[Mark, ...] = ("crash loop", "loop", "many short jobs", "scheduled"
 _UNKNOWN = 0xFFFFFFFF
 
 
+LooksOf = Callable[[str, str, Sequence[EventAnswer]], Looks]
+"""Who looked at a unit or container, by its kind, its name and what tells of its starts."""
+
+
 class _Group(Struct):
     starts: list[EventAnswer] = field(default_factory=list)
     ends: list[EventAnswer] = field(default_factory=list)
     waits: list[EventAnswer] = field(default_factory=list)
     """Looks at it while it waited to be started again."""
+    removals: list[EventAnswer] = field(default_factory=list)
 
 
 def of_units(
@@ -54,6 +62,7 @@ def of_units(
     lives: ProcessEvents,
     seconds: float,
     window: Window | None = None,
+    looks_of: LooksOf = nobody_looked,
 ) -> list[Lifecycle]:
     """systemd services. `restarts`: what their own counters gained; `seconds`: recorded.
 
@@ -62,16 +71,21 @@ def of_units(
     ended = _exits_by_pid(lives)
     found = []
     for name, group in _by_subject(events, "unit-start", "unit-failed", "unit-waiting").items():
+        looks = looks_of("unit", name, group.starts)
+        lived, is_bound = _unit_lifetimes(group, ended, looks)
         runs = Runs(
-            *_starts(group.starts),
-            *_each_once(_unit_lifetimes(group, ended)),
+            *counted(group.starts),
+            *_each_once(lived),
+            lifetime_is_bound=np.array(is_bound, np.bool_),
+            is_counted=True,
             known_ends=max(_known_ends(group, ended), len(group.ends)),
             bad_ends=len(group.ends),
             restarts=restarts.get(name, 0),
             waits_to_restart=_waits_to_restart(group),
         )
         mark = mark_supervised(runs)
-        found.append(_lifecycle("unit", name, "", mark, runs, seconds, window, restarts.get(name)))
+        one = _lifecycle("unit", name, "", mark, runs, seconds, window, restarts.get(name))
+        found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.waits]))
     return found
 
 
@@ -80,6 +94,7 @@ def of_containers(
     restarts: Mapping[str, int],
     seconds: float,
     window: Window | None = None,
+    looks_of: LooksOf = nobody_looked,
 ) -> list[Lifecycle]:
     """By label, over all ids: one that is removed and run anew has a new id each time.
 
@@ -89,12 +104,17 @@ def of_containers(
     told = list(events)
     waits = backoffs(told)
     groups = {name: _Group() for name in waits}
-    groups |= _by_subject(told, "container-start", "container-exit")
+    groups |= _by_subject(told, "container-start", "container-exit", removal="container-removed")
+    groups = {name: one for name, one in groups.items() if one.starts or one.ends or name in waits}
     for name, group in groups.items():
         codes = [event.fields["exit_code"] for event in group.ends if "exit_code" in event.fields]
+        looks = looks_of("container", name, group.starts)
+        lived, is_bound = _container_lifetimes(group, looks)
         runs = Runs(
-            *_starts(group.starts),
-            *_each_once(_container_lifetimes(group)),
+            *counted(group.starts),
+            *_each_once(lived),
+            lifetime_is_bound=np.array(is_bound, np.bool_),
+            is_counted=True,
             known_ends=len(codes),
             bad_ends=sum(code != 0 for code in codes),
             restarts=restarts.get(name, 0),
@@ -105,11 +125,10 @@ def of_containers(
         image = next((str(event.fields["image"]) for event in both if "image" in event.fields), "")
         detail = image or (waits[name].words if name in waits else "")
         ids = len({str(event.fields["id"]) for event in both if "id" in event.fields})
-        found.append(
-            _lifecycle(
-                "container", name, detail, mark, runs, seconds, window, restarts.get(name), ids
-            )
+        one = _lifecycle(
+            "container", name, detail, mark, runs, seconds, window, restarts.get(name), ids
         )
+        found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.removals]))
     return found
 
 
@@ -163,7 +182,7 @@ def worst_first(lifecycles: Iterable[Lifecycle]) -> tuple[Lifecycle, ...]:
 
 
 def _by_subject(
-    events: Iterable[EventAnswer], start: str, end: str, wait: str = ""
+    events: Iterable[EventAnswer], start: str, end: str, wait: str = "", removal: str = ""
 ) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
     for event in sorted(events, key=lambda event: event.wall_ns):
@@ -173,6 +192,8 @@ def _by_subject(
             groups.setdefault(event.subject, _Group()).ends.append(event)
         elif event.kind == wait:
             groups.setdefault(event.subject, _Group()).waits.append(event)
+        elif event.kind == removal:
+            groups.setdefault(event.subject, _Group()).removals.append(event)
     return groups
 
 
@@ -185,13 +206,6 @@ def _waits_to_restart(group: _Group) -> bool:
     looks = sorted([*group.starts, *waits], key=lambda event: event.wall_ns)
     seen = [event.fields.get("sub_state") == "auto-restart" for event in looks]
     return any(sum(seen[at : at + _LOOKS]) >= _OF_LOOKS for at in range(len(seen)))
-
-
-def _starts(events: Sequence[EventAnswer]) -> tuple[I64, I64]:
-    return (
-        np.array([event.wall_ns for event in events], np.int64),
-        np.array([event.count for event in events], np.int64),
-    )
 
 
 def _each_once(lifetimes: list[float]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], I64]:
@@ -221,40 +235,57 @@ def _exit_ns(start: EventAnswer, ended: Mapping[int, list[int]]) -> int | None:
     return exits[at] if at < len(exits) else None
 
 
-def _unit_lifetimes(group: _Group, ended: Mapping[int, list[int]]) -> list[float]:
-    """systemd says when the main process of the last start began and ended; else its exit does."""
+def _unit_lifetimes(
+    group: _Group, ended: Mapping[int, list[int]], looks: Looks
+) -> tuple[list[float], list[bool]]:
+    """systemd says when the main process of the last start began and ended; else its exit does.
+
+    And whether it is a bound: what a look told of was before, and what has ended by a look may have
+    been started again since.
+    """
     starts = [event.wall_ns for event in group.starts]
-    lived: dict[int, float] = {}
+    lived: dict[int, tuple[float, bool]] = {}
     for event in group.ends:
         place = bisect_right(starts, event.wall_ns) - 1
         told = event.fields.get("lifetime_seconds")  # some supervisors log it
-        if place >= 0 or isinstance(told, int | float):
-            since = told if isinstance(told, int | float) else (event.wall_ns - starts[place]) / 1e9
-            lived.setdefault(place, since)
+        if isinstance(told, int | float):
+            lived.setdefault(place, (told, False))
+        elif place >= 0:
+            began, seen_late = starts[place], looks.told_at_look(event.wall_ns)
+            if looks.told_at_look(began):
+                began, seen_late = looks.before(began), True
+            more = place + 1 < len(starts) and group.starts[place + 1].count > 1
+            lived.setdefault(place, ((event.wall_ns - began) / 1e9, seen_late or more))
     for place, event in enumerate(group.starts):
         exit_ns = None if place in lived else _exit_ns(event, ended)
         if exit_ns is not None:
-            lived[place] = max(0, exit_ns - event.wall_ns) / 1e9
-    return list(lived.values())
+            lived[place] = max(0, exit_ns - event.wall_ns) / 1e9, False
+    return [seconds for seconds, _ in lived.values()], [bound for _, bound in lived.values()]
 
 
-def _container_lifetimes(group: _Group) -> list[float]:
-    """From its last start under that id, or its creation where that was not seen, to its end."""
+def _container_lifetimes(group: _Group, looks: Looks) -> tuple[list[float], list[bool]]:
+    """From its last start under that id, or its creation where that was not seen, to its end; and
+    whether it is a bound, because a look told of the end, or of the start."""
     starts: dict[object, list[int]] = {}
     for event in group.starts:
         starts.setdefault(event.fields.get("id"), []).append(event.wall_ns)
-    found = []
+    found, is_bound = [], []
     for event in group.ends:
         same = starts.get(event.fields.get("id"), [])
         place = bisect_right(same, event.wall_ns) - 1
         began = same[place] if place >= 0 else None
+        seen_late = event.text == GONE or looks.told_at_look(event.wall_ns)
         created = event.fields.get("created_wall_ns")
         # What was created and ended between two looks is told of at once, start and end together.
         if isinstance(created, int) and began in (None, event.wall_ns):
             began = created
+        elif began is not None and looks.told_at_look(began):
+            least = created if isinstance(created, int) and place == 0 else 0
+            began, seen_late = max(looks.before(began), least), True
         if began is not None and event.wall_ns >= began:
             found.append((event.wall_ns - began) / 1e9)
-    return found
+            is_bound.append(seen_late)
+    return found, is_bound
 
 
 def _exits_by_pid(lives: ProcessEvents) -> dict[int, list[int]]:
@@ -287,6 +318,20 @@ def _runs(lives: ProcessEvents, rows: I64) -> Runs:
     execs, exits = rows[lives.is_exec[rows]], rows[~lives.is_exec[rows]]
     return Runs(
         lives.wall_ns[execs], lives.count[execs], lives.lifetime_seconds[exits], lives.count[exits]
+    )
+
+
+def _with_looks(
+    one: Lifecycle, looks: Looks, runs: Runs, events: Sequence[EventAnswer]
+) -> Lifecycle:
+    """And how far what looks told of is a bound."""
+    order = sorted(events, key=lambda event: event.wall_ns)
+    is_looked_at = len(looks.wall_ns) > 1 and not looks.tells_each
+    return replace(
+        one,
+        looked_every_seconds=looks.every_ns / 1e9 if is_looked_at else None,
+        starts_at_least=misses_starts(looks, one.kind, one.name, order, runs.start_ns),
+        lifetime_at_most=runs.lifetime_at_most,
     )
 
 

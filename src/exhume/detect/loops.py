@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from exhume.derive.starts import said
 from exhume.detect import shown
 from exhume.detect.storms import storms
 from exhume.model.finding import Finding
@@ -19,8 +20,6 @@ def crash_loops(seen: Observation) -> Iterator[Finding]:
     for one in seen.lifecycles:
         if one.mark not in ("crash loop", "loop"):
             continue
-        life = one.median_lifetime_seconds
-        lived = f", living {life:.2g} s each" if life is not None else ""
         figures: dict[str, str | int | float] = {
             "starts": one.starts,
             "starts_per_hour": round(one.starts_per_hour, 1),
@@ -30,7 +29,7 @@ def crash_loops(seen: Observation) -> Iterator[Finding]:
             figures["zombies_per_start"] = round(one.zombies_per_start, 2)
         if one.success_percent_of_known_ends is not None:
             figures["success_percent"] = round(one.success_percent_of_known_ends, 1)
-        claim = f"{one.kind} {one.name} was started {one.starts:,} times{lived}"
+        claim = f"{one.kind} {one.name} was started {said(one)}"
         if not one.starts:  # its supervisor says so
             claim = f"{one.kind} {one.name} fails again and again: {one.detail or 'it waits'}"
         yield Finding(

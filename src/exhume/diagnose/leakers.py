@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.derive import starts as derived
-from exhume.derive.looks import ASKED_EVERY_NS, Looks, looks_at, same_instance
+from exhume.derive.looks import ASKED_EVERY_NS, Looks, looks_at, misses_starts, same_instance
 from exhume.derive.runs import where_true
 from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths
@@ -119,6 +119,7 @@ def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
 
 def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gains) -> Leaker:
     looks = looks_of(seen, one)
+    misses = misses_starts(looks, one.kind, one.name, seen.events, wall)
     started = derived.started(wall, count, gains.start_ns, gains.end_ns)
     seconds = (gains.end_ns - gains.start_ns) / 1e9
     active, quiet = _known(seen, one, gains, wall, count, looks)
@@ -154,7 +155,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
         contradiction = f"of the cgroups of its name only {exact:.2f} a start stayed"
     elif all_gained >= _LEAST_GAIN:
         dose, contradiction = _by_ratio(seen, one, gains, started, per_start)
-        if looks.miss_starts:
+        if misses:
             dose, contradiction = _by_bound(per_start, gained / all_gained)
         vain = _in_vain(one, gains, wall, count, started, per_start, looks)
         contradiction = contradiction or vain
@@ -178,7 +179,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
         agreement,
         against,
         gains.is_upper,
-        looks.miss_starts,
+        misses,
     )
 
 

@@ -97,6 +97,13 @@ class Lifecycle(Struct, frozen=True):
     memory_bytes_per_start: float | None = None
     """What those zombies hold of the kernel's memory, where that could be measured."""
     cpu_seconds_per_start: float | None = None
+    looked_every_seconds: float | None = None
+    """How far apart those looks were that its starts are known by. None where each was told."""
+    starts_at_least: bool = False
+    """Looks miss what starts and ends in between: it starts at least so often, and its pace is at
+    most so slow."""
+    lifetime_at_most: bool = False
+    """It had ended when somebody looked, and may have long before."""
     starts_over_time: tuple[int, ...] = ()
     """In equal parts of the window, from its start to its end."""
 

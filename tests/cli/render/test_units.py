@@ -70,3 +70,25 @@ def test_nothing_that_loops_is_said_as_well() -> None:
     calm = replace(evidence.units(), lifecycles=evidence.units().lifecycles[-1:], notes=())
     assert shown(calm).endswith("Nothing loops.\nHealthy: 1 unit with 1 start; --all lists them.\n")
     assert "sshd.service" in shown(calm, everything=True)
+
+
+def test_what_looks_saw_is_said_to_be_a_bound() -> None:
+    answer = evidence.units()
+    _, container = answer.lifecycles[:2]
+    bound = replace(
+        container, pace_seconds=10.0, looked_every_seconds=10.0, starts_at_least=True,
+        lifetime_at_most=True,
+    )  # fmt: skip
+    text = " ".join(shown(replace(answer, lifecycles=(bound,))).split())
+    assert "≥ 60 ≥ 360 ≤ 8 s" in text
+    assert "at least every 10 s, at least 60 starts within 10 minutes" in text
+    assert "lives at most 8 s in the median" in text
+    assert "Known by looks 10 s apart, which miss what starts and ends in between." in text
+
+
+def test_a_pace_that_looks_saw_now_and_then_is_not_told() -> None:
+    answer = evidence.units()
+    unit = replace(
+        answer.lifecycles[0], pace_seconds=600.0, looked_every_seconds=120.0, starts_at_least=True
+    )
+    assert "every" not in shown(replace(answer, lifecycles=(unit,)))

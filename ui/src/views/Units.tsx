@@ -45,6 +45,7 @@ const classOf = (mark: string): string => mark.replaceAll(' ', '-')
 
 function row(one: Lifecycle): preact.JSX.Element {
   const key = one.kind === 'process' ? 'comm' : one.kind
+  const least = one.starts_at_least ? '≥ ' : '' // by looks, which miss what comes in between
   return (
     <tr>
       <td class="faint">{one.kind}</td>
@@ -53,11 +54,11 @@ function row(one: Lifecycle): preact.JSX.Element {
         <span class="faint">{plain(one.detail)}</span>
       </td>
       <td><span class={`mark ${classOf(one.mark)}`}>{one.mark}</span></td>
-      <td class="figure">{grouped(one.starts)}</td>
-      <td class="figure">{short(one.starts_per_hour)}</td>
-      <td class="figure">{one.pace_seconds === null ? '–' : duration(one.pace_seconds)}</td>
+      <td class="figure">{least}{grouped(one.starts)}</td>
+      <td class="figure">{least}{short(one.starts_per_hour)}</td>
+      <td class="figure">{one.pace_seconds === null ? '–' : `${one.starts_at_least ? '≤ ' : ''}${duration(one.pace_seconds)}`}</td>
       <td class="figure">{percent(one.success_percent_of_known_ends)}</td>
-      <td class="figure">{one.median_lifetime_seconds === null ? '–' : duration(one.median_lifetime_seconds)}</td>
+      <td class="figure">{one.median_lifetime_seconds === null ? '–' : `${one.lifetime_at_most ? '≤ ' : ''}${duration(one.median_lifetime_seconds)}`}</td>
       <td class="figure">{one.zombies_per_start === null ? '–' : `${one.zombies_at_most ? '≤ ' : ''}${short(one.zombies_per_start)}`}</td>
       <td class="figure">{size(one.memory_bytes_per_start)}</td>
       <td class="figure">{one.cpu_seconds_per_start === null ? '–' : duration(one.cpu_seconds_per_start)}</td>

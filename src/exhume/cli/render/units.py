@@ -90,11 +90,12 @@ def _row(one: Lifecycle, view: Viewpoint) -> list[tuple[str, Style]]:
     success = one.success_percent_of_known_ends
     fails = success is not None and success < 50
     unknown = "" if one.kind == "process" else "–"  # of those nobody ever knows
+    least = "≥ " if one.starts_at_least else ""
     is_counted = one.starts > 0 or one.mark != "crash loop"
     return [
-        (f"{one.starts:,}" if is_counted else "–", _BOLD),
-        (number(round(one.starts_per_hour, 1)) if is_counted else "–", Style()),
-        (seconds(one.median_lifetime_seconds), Style()),
+        (f"{least}{one.starts:,}" if is_counted else "–", _BOLD),
+        (least + number(round(one.starts_per_hour, 1)) if is_counted else "–", Style()),
+        (("≤ " if one.lifetime_at_most else "") + seconds(one.median_lifetime_seconds), Style()),
         (unknown if success is None else percent(success), bad if fails else Style()),
         (zombies, bad if one.zombies_per_start else Style()),
         ("" if one.restarts is None else f"{one.restarts:,}", Style()),
@@ -117,18 +118,27 @@ def _sentence(one: Lifecycle) -> str:
     name = f"{one.kind} {printable(one.name)}"
     parent = f" under {printable(one.detail)}" if one.kind == "process" and one.detail else ""
     reasons = []
-    if one.pace_seconds is not None:
-        reasons.append(f"every {seconds(one.pace_seconds)}")
+    least = "at least " if one.starts_at_least else ""
+    # Where looks see one now and then, when that was says nothing of its pace.
+    seldom = one.starts_at_least and (one.pace_seconds or 0) > 2 * (one.looked_every_seconds or 0)
+    if one.pace_seconds is not None and not seldom:
+        reasons.append(f"{least}every {seconds(one.pace_seconds)}")
     if one.most_starts_in_10_minutes >= LEAST_STARTS:
-        reasons.append(f"{one.most_starts_in_10_minutes:,} starts within 10 minutes")
+        reasons.append(f"{least}{one.most_starts_in_10_minutes:,} starts within 10 minutes")
     if one.median_lifetime_seconds is not None and one.median_lifetime_seconds < SHORT_SECONDS:
-        reasons.append(f"lives {seconds(one.median_lifetime_seconds)} in the median")
+        most = "at most " if one.lifetime_at_most else ""
+        reasons.append(f"lives {most}{seconds(one.median_lifetime_seconds)} in the median")
     if one.kind == "container" and one.ids and not one.restarts and one.ids > 1:
         reasons.append(f"{one.ids} ids under one name, so nobody counts restarts")
     if not reasons:
         said = f" ({printable(one.detail)})" if one.detail and not one.starts else ""
         reasons.append(f"whoever starts it waits before it tries again{said}")
     text = f"{name[0].upper()}{name[1:]}{parent}: {', '.join(reasons)}."
+    if one.starts_at_least and one.looked_every_seconds is not None:
+        text += (
+            f" Known by looks {seconds(one.looked_every_seconds)} apart, which miss what starts and"
+            " ends in between."
+        )
     if one.zombies_per_start:
         per_hour = number(round(one.zombies_per_start * one.starts_per_hour))
         bound = "at most " if one.zombies_at_most else ""

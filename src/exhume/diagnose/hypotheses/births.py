@@ -10,6 +10,7 @@ from shlex import quote
 import numpy as np
 
 from exhume.derive.rates import Intervals
+from exhume.derive.starts import said
 from exhume.detect.loops import fork_storms
 from exhume.diagnose.cause import mean_of, party, weigh
 from exhume.diagnose.holding import holders
@@ -60,9 +61,7 @@ def _loop(scene: Scene, one: Lifecycle, wall: I64, count: I64) -> Suspicion:
     )
     pace = np.histogram(wall, edges, weights=count)[0] / 10.0
     amount = mean_of(Intervals(edges[:-1], edges[1:], pace))
-    life = one.median_lifetime_seconds
-    lived = f", living {life:.2g} s each" if life is not None else ""
-    claim = f"{one.kind} {one.name} was started {one.starts:,} times{lived}"
+    claim = f"{one.kind} {one.name} was started {said(one)}"
     # Where harm comes just when it is down, that says more than that it came with the loop; but one
     # that is up again may still be busy starting.
     tests = weigh(scene, _down(scene, one), place, amount)

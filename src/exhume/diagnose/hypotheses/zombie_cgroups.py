@@ -8,6 +8,7 @@ from shlex import quote
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.starts import said
 from exhume.derive.zombies import LEAST_WALKED, seconds_per_zombie
 from exhume.diagnose import four_tests
 from exhume.diagnose.holding import Holder, check_events, check_top, held_core, holders
@@ -243,19 +244,13 @@ def _starts(leaker: Leaker) -> dict[str, Figure]:
 
 def _leak(scene: Scene, leaker: Leaker) -> Step:
     name, window = leaker.culprit.name, scene.seen.window
-    life = leaker.lifecycle.median_lifetime_seconds
-    lived = f", living {life:.2g} s each" if life is not None else ""
     starts = leaker.lifecycle.starts
     is_bound = leaker.is_upper or leaker.misses_starts
     many = f"{'at most ' if is_bound else ''}{leaker.per_start:.2f} zombies"
     each = "each start"
     if leaker.starts != starts:
         each = f"each of the {leaker.starts:,} starts between two counts"
-    often = f"{starts:,} times"
-    if leaker.misses_starts:
-        often = f"at least {often} (by looks, which miss what comes in between)"
-    often += lived
-    claim = f"{name} was started {often}, and {many} came with {each}"
+    claim = f"{name} was started {said(leaker.lifecycle)}, and {many} came with {each}"
     span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
     figures: dict[str, Figure] = {
         **_starts(leaker),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from exhume.derive import leaks, starts, units
 from exhume.derive import zombies as memcgs
 from exhume.derive.looks import Looks, looks_at
 from exhume.derive.rates import LOOK_BACK_NS, gained
-from exhume.model.answers import SeriesAnswer
+from exhume.model.answers import EventAnswer, SeriesAnswer
 from exhume.model.arrays import I64
 from exhume.model.lifecycles import Boot, Lifecycle, ProcessEvents, UnitsAnswer
 from exhume.model.window import Window
@@ -27,7 +29,8 @@ _NOT_IN_FILES = (
 )
 _TOLD = ("births", "removals", "releases")
 _EVENTS = (
-    "unit-start", "unit-failed", "unit-waiting", "container-start", "container-exit", "job-log",
+    "unit-start", "unit-failed", "unit-waiting", "container-start", "container-exit",
+    "container-removed", "job-log",
 )  # fmt: skip
 
 
@@ -42,11 +45,8 @@ def lifecycles(
     def every(field: str) -> list[SeriesAnswer]:
         return series(recording, field, window)
 
-    def looks_at_it(one: Lifecycle) -> Looks:
-        def of(field: str, instance: str) -> SeriesAnswer | None:
-            return next(iter(series(recording, field, window, (instance,))), None)
-
-        return looks_at(one.kind, one.name, starts.events_of(one, told_events), of)
+    def looks_of(kind: str, name: str, own: Sequence[EventAnswer]) -> Looks:
+        return looks_at(kind, name, own, lambda field, instance: looked.get((field, instance)))
 
     def told(field: str) -> list[SeriesAnswer]:
         """With what was told before: by name they are told when they change."""
@@ -54,21 +54,28 @@ def lifecycles(
         return series(recording, field, earlier)
 
     def restarts(field: str) -> dict[str, int]:
-        found = every(field)
+        found = counters[field]
         return {one.instance: gained(one, windows, _ends(found)) for one in found}
 
     ran = boots(recording, window)
     windows = [one.window for one in ran]
     seconds = recorded_seconds(recording, window)
     told_events = events(recording, window, _EVENTS)
+    subjects = {event.subject for event in told_events if event.kind.startswith("unit-")}
+    counters = {field: every(field) for field in ("unit.restarts", "container.restarts")}
+    active = series(recording, "unit.active", window, subjects) if subjects else []
+    looked = {
+        (one.field, one.instance): one
+        for one in (*counters["unit.restarts"], *active, *every("container.total"))
+    }
     if lives is None:
         lives = process_events(recording, window)
     found: list[Lifecycle] = units.of_units(
-        told_events, restarts("unit.restarts"), lives, seconds, window
+        told_events, restarts("unit.restarts"), lives, seconds, window, looks_of
     )
     has_units = bool(found)  # also without systemd: its lines in an imported log tell of them
     restarted = restarts("container.restarts")
-    of_containers = units.of_containers(told_events, restarted, seconds, window)
+    of_containers = units.of_containers(told_events, restarted, seconds, window, looks_of)
     found += of_containers
     found += units.of_processes(lives, seconds, window)
     times = process_times(recording, window)
@@ -85,7 +92,8 @@ def lifecycles(
 
     def most_left(one: Lifecycle) -> float | None:
         own = starts.starts_of(one, told_events, lives)
-        return starts.most_left(one, own, wall, counts, looks_at_it(one).every_ns)
+        looks = looks_of(one.kind, one.name, starts.events_of(one, told_events))
+        return starts.most_left(one, own, wall, counts, looks.every_ns)
 
     found = leaks.with_leaks(found, names, times, most_left, per_zombie)
     ids = leaks.container_ids(told_events)
