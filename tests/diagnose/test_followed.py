@@ -86,3 +86,14 @@ def test_what_explains_the_reset_explains_the_failure_no_surer_than_the_link() -
         assert case.verdict.root_cause.culprit.comm == "walker"
         assert case.verdict.root_cause.details["job"] == "train"
         assert [link.role for link in case.chain] == ["symptom", "mechanism", "root_cause"]
+
+
+def test_what_is_said_is_of_the_reset_before_the_failure_in_question() -> None:
+    """The worst reset comes first in its group, and may be hours from the failure asked for."""
+    worst_first = resets(5470, 1000, 3250)
+    job = failures(*(at + 6 for at in (3250.0, 1000.0, 5470.0)))
+    (before,) = harm_before(job, [worst_first], NIGHT)
+    assert before.group == resets(3250, 5470, 1000)
+    (proof,) = before.link.proofs
+    assert proof.window.start_ns == before.group[0].window.start_ns
+    assert proof.window.end_ns == job[0].wall_ns

@@ -32,6 +32,7 @@ class Before(Struct, frozen=True):
     """Harm to the node that came shortly before a job's failures."""
 
     group: Group
+    """First the one that the failure in question came after: what is said is of its time."""
     link: Step
     """From the failures to it."""
 
@@ -49,7 +50,9 @@ def harm_before(like: Group, groups: Sequence[Group], within: Window) -> tuple[B
         link = _link(like, [one for group in same for one in group], within)
         if link is None:
             continue
-        found += [(_preceded(like, group), Before(group, link)) for group in same]
+        found += [
+            (_preceded(like, group), Before(_own_first(group, like[0]), link)) for group in same
+        ]
     ranked = sorted(found, key=lambda one: -one[0])
     return tuple(before for count, before in ranked[:_MOST_GROUPS] if count)
 
@@ -68,7 +71,7 @@ def following(suspicions: Sequence[Suspicion], before: Before, job: Symptom) -> 
 
 
 def _link(like: Group, harm: Sequence[Symptom], within: Window) -> Step | None:
-    like = _apart(like)
+    job, like = like[0], _apart(like)
     effects = [_shortly_before(one) for one in like]
     causes = [Window(one.wall_ns, one.wall_ns + 1) for one in harm]
     outcome, share, chance = four_tests.counterfactual(causes, effects, within)
@@ -79,7 +82,7 @@ def _link(like: Group, harm: Sequence[Symptom], within: Window) -> Step | None:
         for one in like
         if any(_shortly_before(one).contains(h.wall_ns) for h in harm)
     ]
-    first = max(harm, key=lambda one: (_shortly_before(like[0]).contains(one.wall_ns), one.wall_ns))
+    first = _own_first(sorted(harm, key=lambda one: one.wall_ns), job)[0]
     many = "it" if len(like) == 1 else f"{len(after)} of {len(like)} failures"
     claim = (
         f"{many} came {median(after):.0f} s after a {first.kind} of this node ({first.victim.name})"
@@ -91,10 +94,17 @@ def _link(like: Group, harm: Sequence[Symptom], within: Window) -> Step | None:
     if chance == chance:
         figures["chance"] = round(chance, 4)
         claim += f"; by chance so many would in {100 * chance:.1f} % of shifts"
-    shown = Window(first.window.start_ns, max(first.window.end_ns, like[0].wall_ns))
+    shown = Window(first.window.start_ns, max(first.window.end_ns, job.wall_ns))
     check = f"exhume events --at {shown.start_ns / 1e9:.0f} --for {shown.seconds + 5:.0f}s"
     proof = Proof(_TOLD_BY, f"{first.source}: {first.text or first.kind}", figures, shown, check)
     return Step(claim, "mechanism", Tests(order="passed", counterfactual=outcome), (proof,))
+
+
+def _own_first(harm: Sequence[Symptom], job: Symptom) -> Group:
+    """The last one shortly before this very failure, if there is any, before the others."""
+    own = max((h for h in harm if _shortly_before(job).contains(h.wall_ns)),
+              key=lambda one: one.wall_ns, default=harm[0])  # fmt: skip
+    return (own, *(one for one in harm if one is not own))
 
 
 def _apart(like: Group) -> Group:

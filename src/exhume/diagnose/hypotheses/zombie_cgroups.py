@@ -190,7 +190,8 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
         order = "passed" if at >= LEAST_WALKED else "untested"
         figures = counts.figure(scene.symptom.wall_ns)
         per_zombie = _seconds_per_zombie(scene, [(o.window, o.core_seconds) for o in walks])
-        text = f"{counts.said(scene.symptom.wall_ns)} zombie cgroups at the symptom"
+        harm = f"{scene.symptom.kind} of {scene.symptom.victim.name}"
+        text = f"{counts.said(scene.symptom.wall_ns)} zombie cgroups at the {harm}"
         if dose == "passed" and np.isfinite(per_zombie):
             text += f"; each adds {1e6 * per_zombie:.0f} µs to its holds ({len(lengths)} compared)"
             figures["microseconds_per_zombie"] = round(1e6 * per_zombie, 1)
