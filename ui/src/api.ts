@@ -738,6 +738,8 @@ export interface Symptom {
   event_class: string
   /** The victim waited. Where it was refused at once nobody kept it waiting. */
   is_late: boolean
+  /** The log that tells of it, where the recording does not. */
+  file: string
 }
 
 /** The four tests that a link between cause and effect can pass. */

@@ -12,6 +12,7 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import replace
 
+from exhume.detect import shown
 from exhume.diagnose import four_tests
 from exhume.diagnose.judge import grade
 from exhume.diagnose.scene import Proof, Step, Suspicion
@@ -94,9 +95,9 @@ def _link(like: Group, harm: Sequence[Symptom], within: Window) -> Step | None:
     if chance == chance:
         figures["chance"] = round(chance, 4)
         claim += f"; by chance so many would in {100 * chance:.1f} % of shifts"
-    shown = Window(first.window.start_ns, max(first.window.end_ns, job.wall_ns))
-    check = f"exhume events --at {shown.start_ns / 1e9:.0f} --for {shown.seconds + 5:.0f}s"
-    proof = Proof(_TOLD_BY, f"{first.source}: {first.text or first.kind}", figures, shown, check)
+    both = Window(first.window.start_ns, max(first.window.end_ns, job.wall_ns))
+    check = f"exhume events {shown.span_from(both.start_ns, both.seconds + 5)}"
+    proof = Proof(_TOLD_BY, f"{first.source}: {first.text or first.kind}", figures, both, check)
     return Step(claim, "mechanism", Tests(order="passed", counterfactual=outcome), (proof,))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct, to_builtins
 
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
+from exhume.diagnose.symptom_checks import check_of
 from exhume.model.case import (
     Actions,
     Case,
@@ -178,14 +179,12 @@ class _Book:
         one = scene.symptom
         many = f" ({one.count} times in this window)" if one.count > 1 else ""
         claim = f"{one.text or one.kind}{many}"
-        length = max(10.0, one.window.seconds + 5)
-        around = f"exhume events --at {one.window.start_ns / 1e9:.0f} --for {length:.0f}s"
         proof = Proof(
             one.source,
             f"{one.source}: {claim}",
             {"seconds": round(one.window.seconds, 3), "count": one.count},
             one.window,
-            around,
+            check_of(one, scene.seen),
         )
         return self.link(Step(claim, "symptom", Tests(place=scene.place), (proof,)))
 

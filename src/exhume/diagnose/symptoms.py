@@ -130,6 +130,7 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
             text=event.text,
             event_class=cls,
             is_late=_REFUSED.search(event.text) is None,
+            file=str(event.fields.get("file", "")),
         )
 
 

@@ -37,7 +37,7 @@ def job_failures(path: Path, host: Host) -> tuple[EventAnswer, ...]:
     return tuple(
         EventAnswer(
             event.time_ns, event.kind, event.subject, event.text, event.core, event.pid,
-            event.count, dict(event.fields),
+            event.count, {**event.fields, "file": str(path)},
         )
         for event in events
     )  # fmt: skip

@@ -61,6 +61,8 @@ class Symptom(Struct, frozen=True):
     """The class of the log line's signature, where one told of it."""
     is_late: bool = True
     """The victim waited. Where it was refused at once nobody kept it waiting."""
+    file: str = ""
+    """The log that tells of it, where the recording does not."""
 
 
 class Tests(Struct, frozen=True):

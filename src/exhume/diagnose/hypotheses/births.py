@@ -11,12 +11,14 @@ import numpy as np
 
 from exhume.derive.rates import Intervals
 from exhume.derive.starts import said
+from exhume.detect import shown
 from exhume.detect.loops import fork_storms
 from exhume.diagnose.cause import mean_of, party, weigh
 from exhume.diagnose.holding import holders
 from exhume.diagnose.kernel_paths import match
 from exhume.diagnose.leakers import starts_of
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
+from exhume.diagnose.symptom_checks import check_of
 from exhume.model.arrays import I64
 from exhume.model.case import Actions, Outcome, Party
 from exhume.model.lifecycles import Lifecycle
@@ -67,7 +69,7 @@ def _loop(scene: Scene, one: Lifecycle, wall: I64, count: I64) -> Suspicion:
     tests = weigh(scene, _down(scene, one), place, amount)
     if tests.counterfactual != "passed":
         tests = weigh(scene, [active], place, amount)
-    span = f"--from {active.start_ns / 1e9:.0f} --to {active.end_ns / 1e9:.0f}"
+    span = shown.whole_span(active)
     proofs = [
         Proof(
             "starts",
@@ -84,7 +86,7 @@ def _loop(scene: Scene, one: Lifecycle, wall: I64, count: I64) -> Suspicion:
                 f"the symptom names it: {scene.symptom.text}",
                 {},
                 scene.symptom.window,
-                f"exhume events --at {scene.symptom.window.start_ns / 1e9:.0f} --for 10s",
+                check_of(scene.symptom, scene.seen),
             )
         )
     culprit = {

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exhume.derive.rates import rates
+from exhume.detect import shown
 from exhume.detect.stalls import blocked, pressure
 from exhume.diagnose.cause import mean_of, party, weigh
 from exhume.diagnose.four_tests import widened
 from exhume.diagnose.holding import check_top, holders
 from exhume.diagnose.kernel_paths import match
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
+from exhume.diagnose.symptom_checks import check_of
 from exhume.model.case import Actions, Party
 from exhume.model.window import Window
 
@@ -42,7 +44,7 @@ def told_by_kernel(scene: Scene) -> Iterator[Suspicion]:
             claim,
             {"signature": str(event.fields.get("signature", "")), "count": event.count},
             window,
-            f"exhume events --at {event.wall_ns / 1e9:.0f} --for 5s",
+            f"exhume events {shown.span_from(event.wall_ns, 5)}",
         )
         own = scene.symptom.text == event.text
         tests = weigh(scene, same, "passed" if own else "untested")
@@ -72,7 +74,7 @@ def _also(scene: Scene, text: str) -> tuple[Proof, ...]:
             scene.symptom.text or scene.symptom.kind,
             {"seconds": round(scene.symptom.window.seconds, 2)},
             scene.symptom.window,
-            f"exhume events --at {scene.symptom.window.start_ns / 1e9:.0f} --for 10s",
+            check_of(scene.symptom, scene.seen),
         ),
     )
 

@@ -6,11 +6,11 @@ It is the mechanism alone: that the core was taken is known, who took it is not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from shlex import quote
 
 import numpy as np
 
 from exhume.derive.rates import Intervals
+from exhume.detect import shown
 from exhume.detect.cores import bursts
 from exhume.diagnose.cause import mean_of, weigh
 from exhume.diagnose.four_tests import widened
@@ -64,7 +64,7 @@ def _suspicion(
         "stalls_met": len(met),
         "stalls": len(scene.like),
     }
-    check = f"exhume cores --from {burst.start_ns / 1e9 - 5:.0f} --to {burst.end_ns / 1e9 + 5:.0f}"
+    check = f"exhume cores {shown.whole_span(burst, 5)}"
     amount = mean_of(Intervals(own.start_ns, own.end_ns, taken))
     tests = weigh(scene, full, scene.place, amount)
     proofs = [Proof("core times", claim, figures, burst, check)]
@@ -96,9 +96,7 @@ def _by_times(holder: TimedHolder, burst: Window) -> Proof:
     name, core = holder.party.name, holder.party.core
     claim = f"{name} used {100 * holder.share:.0f} % of CPU {core} meanwhile, by its own times"
     figures: dict[str, str | int | float] = {"share_of_core_percent": round(100 * holder.share, 1)}
-    instance = quote(f"{holder.party.pid} {holder.party.comm}")
-    span = f"--from {burst.start_ns / 1e9 - 5:.0f} --to {burst.end_ns / 1e9 + 5:.0f}"
-    check = f"exhume series process.system {instance} {span}"
+    check = shown.series("process.system", burst, f"{holder.party.pid} {holder.party.comm}")
     return Proof("process times", claim, figures, burst, check)
 
 

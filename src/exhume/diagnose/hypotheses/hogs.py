@@ -8,6 +8,7 @@ from statistics import mean, pstdev
 import numpy as np
 
 from exhume.derive.rates import rates
+from exhume.detect import shown
 from exhume.diagnose.four_tests import widened
 from exhume.diagnose.holding import Holder, held_core, holders
 from exhume.diagnose.kernel_paths import matches
@@ -187,7 +188,7 @@ def _outranks(holder: Holder, priority: int, known: Tests) -> Step:
         claim,
         {"rt_priority": priority},
         window,
-        f"exhume series process.rt_priority --at {window.start_ns / 1e9:.0f} --for 10s",
+        shown.series("process.rt_priority", window),
     )
     tests = Tests("passed", known.place, known.dose, known.counterfactual)
     return Step(claim, "root_cause", tests, (proof,))

@@ -8,6 +8,7 @@ from shlex import quote
 import numpy as np
 
 from exhume.derive.rates import rates
+from exhume.detect import shown
 from exhume.detect.storms import Storm, storms
 from exhume.diagnose.cause import cgroups_of, mean_of, party, weigh
 from exhume.diagnose.holding import Holder, check_top, held_core, holders
@@ -106,24 +107,22 @@ def _shares_place(scene: Scene, comm: str) -> Outcome:
 
 def _storm_proof(storm: Storm) -> Proof:
     usual = f", usually {storm.usual:,.0f}" if storm.usual else ""
-    span = f"--from {storm.window.start_ns / 1e9:.0f} --to {storm.window.end_ns / 1e9:.0f}"
     return Proof(
         "counters",
         f"{storm.mean:,.0f} page faults a second for {storm.window.seconds:.0f} s{usual}",
         {"faults_per_second": round(storm.mean, 1), "peak": round(storm.peak, 1)},
         storm.window,
-        f"exhume series vmstat.pgfault {span}",
+        shown.series("vmstat.pgfault", storm.window),
     )
 
 
 def _faulter_proof(who: str, share: float, window: Window) -> Proof:
-    span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
     return Proof(
         "processes",
         f"{who} made {100 * share:.0f} % of the faults of the busiest processes",
         {"share": round(share, 3)},
         window,
-        f"exhume series process.faults {span}",
+        shown.series("process.faults", window),
     )
 
 
@@ -220,9 +219,7 @@ def cgroup_limit(scene: Scene) -> Iterator[Suspicion]:
         f"{victim} had to free memory below the limit of {own[0]} ({function} in "
         f"{100 * share:.0f} % of its core time)"
     )
-    span = (
-        f"--from {pressed[0].window.start_ns / 1e9:.0f} --to {pressed[0].window.end_ns / 1e9:.0f}"
-    )
+    span = shown.whole_span(pressed[0].window)
     proofs = (
         Proof(
             "samples",
@@ -237,7 +234,7 @@ def cgroup_limit(scene: Scene) -> Iterator[Suspicion]:
             f"{pressed[0].window.seconds:.0f} s",
             {"percent": round(pressed[0].mean / 1e4, 1)},
             pressed[0].window,
-            f"exhume series pressure.memory.some_us {span}",
+            shown.series("pressure.memory.some_us", pressed[0].window),
         ),
     )
     by = f", which {filler} fills" if filler else ""
@@ -292,13 +289,12 @@ def _limited_party(scene: Scene, holder: Holder, *, limited: bool) -> Party:
 
 def _scan_proof(scene: Scene, scanned: float) -> Proof:
     window = scene.symptom.window
-    span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9 + 1:.0f}"
     return Proof(
         "counters",
         f"{scanned:,.0f} pages a second were looked at by those who wait for memory",
         {"pages_per_second": round(scanned, 1)},
         window,
-        f"exhume series vmstat.pgscan_direct {span}",
+        shown.series("vmstat.pgscan_direct", window),
     )
 
 
@@ -339,7 +335,7 @@ def out_of_memory(scene: Scene) -> Iterator[Suspicion]:
             kill.text,
             {"anonymous_bytes": held if isinstance(held, int | float) else 0},
             Window(kill.wall_ns, kill.wall_ns + 1),
-            f"exhume events --signature oom.kill --at {kill.wall_ns / 1e9:.0f} --for 5s",
+            f"exhume events --signature oom.kill {shown.span_from(kill.wall_ns, 5)}",
         )
     ]
     counter = scene.seen.node_series("vmstat.oom_kill")
@@ -356,8 +352,7 @@ def out_of_memory(scene: Scene) -> Iterator[Suspicion]:
                     f"the kernel's count of kills rose by {risen:.0f}",
                     {"kills": round(risen)},
                     Window(kill.wall_ns - 3_000_000_000, kill.wall_ns + 3_000_000_000),
-                    "exhume series vmstat.oom_kill "
-                    f"--from {kill.wall_ns / 1e9 - 5:.0f} --to {kill.wall_ns / 1e9 + 5:.0f}",
+                    shown.series("vmstat.oom_kill", Window(kill.wall_ns, kill.wall_ns + 1)),
                 )
             )
     claim = f"{where} with {comm} holding {size} of it, and the kernel killed it"

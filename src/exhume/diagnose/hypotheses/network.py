@@ -8,6 +8,7 @@ from shlex import quote
 import numpy as np
 
 from exhume.derive.rates import Intervals, rates
+from exhume.detect import shown
 from exhume.detect.network import flood, limits
 from exhume.diagnose.cause import mean_of, party, weigh
 from exhume.diagnose.holding import check_top
@@ -92,13 +93,12 @@ def _softirq(stall: Stall) -> float:
 
 
 def _packets(scene: Scene, rate: float, window: Window) -> Proof:
-    span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9 + 1:.0f}"
     return Proof(
         "counters",
         f"{rate:,.0f} packets a second were taken off the network on CPU {scene.core}",
         {"packets_per_second": round(rate)},
         window,
-        f"exhume series softnet.processed {scene.core} {span}",
+        shown.series("softnet.processed", window, str(scene.core)),
     )
 
 
@@ -144,7 +144,7 @@ def imbalance(scene: Scene) -> Iterator[Suspicion]:
                 claim,
                 {"queues": crowd.queues, "of_queues": crowd.of_queues},
                 window,
-                f"exhume irqs --at {window.start_ns / 1e9:.0f} --for 60s",
+                f"exhume irqs {shown.span_from(window.start_ns, 60)}",
             ),
             Proof(
                 "samples",
@@ -191,7 +191,7 @@ def network_limit(scene: Scene) -> Iterator[Suspicion]:
         window = Window(event.wall_ns, event.wall_ns + 1)
         proof = Proof(
             "kernel log", claim, {"count": event.count}, window,
-            f"exhume events --at {event.wall_ns / 1e9:.0f} --for 5s",
+            f"exhume events {shown.span_from(event.wall_ns, 5)}",
         )  # fmt: skip
         tests = weigh(scene, [window], "passed")
         yield Suspicion(

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.derive.rates import Intervals, rates
+from exhume.detect import shown
 from exhume.detect.cgroups import throttled
 from exhume.diagnose.cause import below, cgroups_of, mean_of, party, weigh
 from exhume.diagnose.four_tests import widened
@@ -45,8 +46,7 @@ def throttling(scene: Scene) -> Iterator[Suspicion]:
                     f"{eater} used {core_ns / 1e9:.1f} s of the cores in it",
                     {"core_seconds": round(core_ns / 1e9, 2)},
                     proofs[0].window,
-                    f"exhume top --from {proofs[0].window.start_ns / 1e9:.0f} --to "
-                    f"{proofs[0].window.end_ns / 1e9:.0f} --cgroup {quote(cgroup)}",
+                    f"exhume top {shown.whole_span(proofs[0].window)} --cgroup {quote(cgroup)}",
                 )
             )
         culprit = replace(party(scene.seen, eater) if eater else Party(), cgroup=cgroup)
@@ -91,9 +91,7 @@ def steal(scene: Scene) -> Iterator[Suspicion]:
     percent = float(np.mean(taken))
     window = scene.symptom.window
     claim = f"the hypervisor took {percent:.0f} % of CPU {scene.core} while the victim waited"
-    check = (
-        f"exhume cores --from {window.start_ns / 1e9 - 5:.0f} --to {window.end_ns / 1e9 + 5:.0f}"
-    )
+    check = f"exhume cores {shown.whole_span(window, 5)}"
     proof = Proof("core times", claim, {"steal_percent": round(percent, 1)}, window, check)
     high = np.flatnonzero(column >= _LEAST_STEAL)
     causes = [s.window for s in scene.stalls if amount(s.window) >= _LEAST_STEAL]

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from exhume.derive.starts import said
 from exhume.derive.zombies import LEAST_WALKED, seconds_per_zombie
+from exhume.detect import shown
 from exhume.diagnose import four_tests
 from exhume.diagnose.holding import Holder, check_events, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import Match, match
@@ -114,7 +115,7 @@ def _uncounted(
         if np.isfinite(loop.seconds_per_start):
             claim += f"; with each start a walk took {1e6 * loop.seconds_per_start:.0f} µs longer"
             figures["microseconds_per_start"] = round(1e6 * loop.seconds_per_start, 1)
-        span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+        span = shown.whole_span(window)
         proof = Proof("starts", claim, figures, window, f"exhume units {span}")
         waits = "" if payer.comm == victim.comm else f" and keeps {victim.name} waiting"
         yield Suspicion(
@@ -200,7 +201,7 @@ def _walk(scene: Scene, holder: Holder, walk: Match) -> Step:
             if few and many and max(few) < max(many) and np.mean(few) < 0.7 * np.mean(many):
                 counterfactual = "passed"
         window = scene.seen.window
-        check = f"exhume zombies --from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+        check = f"exhume zombies {shown.whole_span(window)}"
         proofs.append(Proof("memory cgroups", text, figures, window, check))
     claim = (
         f"{holder.occupant.name} was walking dead memory cgroups in {walk.function}"
@@ -252,7 +253,7 @@ def _leak(scene: Scene, leaker: Leaker) -> Step:
     if leaker.starts != starts:
         each = f"each of the {leaker.starts:,} starts between two counts"
     claim = f"{name} was started {said(leaker.lifecycle)}, and {many} came with {each}"
-    span = f"--from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+    span = shown.whole_span(window)
     figures: dict[str, Figure] = {
         **_starts(leaker),
         "starts_between_counts": leaker.starts,
@@ -273,7 +274,7 @@ def _left_by(scene: Scene, name: MemcgName) -> Step:
     figures: dict[str, str | int | float] = {
         "born": name.born, "removed": name.removed, "released": name.released,
     }  # fmt: skip
-    check = f"exhume zombies --from {window.start_ns / 1e9:.0f} --to {window.end_ns / 1e9:.0f}"
+    check = f"exhume zombies {shown.whole_span(window)}"
     proof = Proof("memory cgroups", claim, figures, window, check)
     return Step(claim, "root_cause", Tests("passed", "passed", "passed"), (proof,))
 
