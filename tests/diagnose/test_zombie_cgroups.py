@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
+from exhume.derive.case_words import parties
 from exhume.diagnose.hypotheses import HYPOTHESES
 from exhume.diagnose.judge import case_of
 from exhume.diagnose.scene import Scene
@@ -14,6 +16,7 @@ from tests.diagnose.made_up import (
     event,
     hold,
     lifecycle,
+    lives,
     observation,
     occupant,
     process,
@@ -160,6 +163,25 @@ def test_without_the_loop_the_cause_is_open_and_says_what_to_record() -> None:
     first = case.suspects[0]
     assert (first.kind, first.culprit.unit) == ("zombie-cgroups", None)
     assert any("tracefs" in gap for gap in case.gaps)
+
+
+def test_where_nobody_is_known_it_is_said_how_to_find_them() -> None:
+    case = judged(story(events=(), lifecycles=()))
+    assert case.verdict.root_cause is not None
+    assert ("culprit", "not known yet") in list(parties(case))
+    lines = " ".join(line for part in astuple(case.actions) for line in part)
+    assert "unknown" not in lines
+    assert "exhume zombies --last 10m" in case.actions.now[0]
+    assert "NRestarts" in case.actions.now[1]
+    assert case.actions.undo == ()
+
+
+def test_of_a_bare_process_the_one_is_named_who_starts_it() -> None:
+    rows = [(10 * i + 0.25 * k, "agentd", "keeper") for i in range(3, 60) for k in range(40)]
+    loop = lifecycle("process", "agentd", 2280, "loop", "keeper")
+    case = judged(story(events=(), lives=lives(rows), lifecycles=(loop,)))
+    assert case.verdict.root_cause is not None
+    assert case.actions.now[0] == "stop keeper, which starts agentd again and again"
 
 
 def test_a_walk_is_as_long_as_it_was_on_the_core() -> None:

@@ -16,6 +16,7 @@ TEST_WORDS = (
 """The four tests in the order of `Tests.outcomes`."""
 OUTCOME_MARKS = {"passed": "✓", "failed": "✗", "untested": "·"}
 MOST_REJECTED = 4
+_OPEN = "not known yet"
 _GRADES = ("high", "medium", "low")
 
 
@@ -32,7 +33,8 @@ def parties(case: Case) -> Iterator[tuple[str, str]]:
     payer = cause.details.get("payer")
     if isinstance(payer, dict) and payer.get("name") not in (None, cause.culprit.name):
         yield "payer", _named(payer)
-    yield "culprit", described(cause.culprit)
+    culprit = cause.culprit
+    yield "culprit", described(culprit) if culprit.known or culprit.core is not None else _OPEN
 
 
 def described(party: Party) -> str:

@@ -36,11 +36,15 @@ class Party(Struct, frozen=True):
     core: int | None = None
 
     @property
+    def known(self) -> str | None:
+        """Whom to look for: the most telling of its names, if it has any."""
+        return self.unit or self.container or self.pod or self.comm or self.exe or self.cgroup
+
+    @property
     def name(self) -> str:
-        """The most telling of them."""
-        known = self.unit or self.container or self.pod or self.comm or self.exe or self.cgroup
-        if known:
-            return known
+        """What to call it in a sentence."""
+        if self.known:
+            return self.known
         return f"CPU {self.core}" if self.core is not None else "somebody unknown"
 
 

@@ -21,6 +21,7 @@ from exhume.diagnose.walkers import walker_in
 from exhume.diagnose.zombie_counts import counts_of
 from exhume.model.case import Actions, Outcome, Party, Tests
 from exhume.model.finding import Figure
+from exhume.model.lifecycles import Lifecycle
 from exhume.model.memcgs import MemcgName
 from exhume.model.window import Window
 
@@ -95,7 +96,7 @@ def _suspicion(
             **_starts(leaker),
             **_per_zombie(scene, holder),
         },
-        actions=_actions(leaker.culprit, holder),
+        actions=_actions(leaker.culprit, holder, _parent(leaker.lifecycle)),
         contradiction=leaker.against,
     )
 
@@ -130,7 +131,7 @@ def _uncounted(
             payer=payer,
             victim=victim,
             details={"starts": loop.starts},
-            actions=_actions(loop.culprit, holder),
+            actions=_actions(loop.culprit, holder, _parent(loop.lifecycle)),
             at_most="medium" if loop.tests.dose == "passed" else "low",
             missing=(
                 "how many zombies there are: import copies of /proc/cgroups with it, and counts of "
@@ -310,33 +311,59 @@ def _seconds_per_zombie(scene: Scene, walks: Sequence[tuple[Window, float]]) -> 
     return seconds_per_zombie(walks, counts.wall_ns, counts.values)
 
 
-def _actions(culprit: Party, holder: Holder) -> Actions:
-    name = culprit.name
-    if culprit.unit:
-        unit = quote(culprit.unit)
-        stop, undo = f"systemctl stop {unit}", f"systemctl enable --now {unit}"
-        good = f"systemctl disable {unit} in the image, or repair what makes it die"
-    elif culprit.container:
-        stop = f"docker stop {quote(culprit.container)} (and whatever starts it again)"
-        undo = f"start {culprit.container} again"
-        good = f"repair or remove whatever runs {culprit.container}"
-    else:
-        stop = f"stop whatever starts {name} again and again"
-        undo, good = f"start {name} again", f"repair {name}, or remove it"
+def _actions(culprit: Party, holder: Holder, parent: str = "") -> Actions:
+    """`parent`: who starts a bare process."""
+    stop, good, undo = _about_culprit(culprit, parent)
     walker = walker_in(holder.occupant.frames)
     newer = "with a kernel of 7.2 or newer they do not come about"
     if walker is not None and walker.mended:
         newer = f"{walker.mended}; from 7.2 on they do not come about"
     return Actions(
         now=(
-            stop,
+            *stop,
             "free what pins the dead cgroups: delete the files they left on tmpfs, or "
             "`echo 1 > /proc/sys/vm/drop_caches` for page cache; a reboot frees all",
         ),
         for_good=(good, newer),
-        undo=(undo,),
+        undo=undo,
         verify=(
             "exhume zombies --last 1h: the count stays flat",
             "exhume why --since-fix TIME: no more symptoms than chance",
         ),
     )
+
+
+def _parent(one: Lifecycle) -> str:
+    return one.detail if one.kind == "process" else ""
+
+
+def _about_culprit(culprit: Party, parent: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """What to do about it now, for good, and how to undo that; or how to find it."""
+    name = culprit.name
+    if culprit.unit:
+        unit = quote(culprit.unit)
+        good = f"systemctl disable {unit} in the image, or repair what makes it die"
+        return (f"systemctl stop {unit}",), good, (f"systemctl enable --now {unit}",)
+    if culprit.container:
+        stop = f"docker stop {quote(culprit.container)} (and whatever starts it again)"
+        good = f"repair or remove whatever runs {culprit.container}"
+        return (stop,), good, (f"start {culprit.container} again",)
+    if culprit.comm:
+        stop = f"stop {parent}, which starts {name} again and again"
+        if not parent:
+            stop = f"stop what starts {name} again and again: ps -o ppid= -C {quote(name)} names it"
+        return (stop,), f"repair {name}, or remove it", (f"start {parent or name} again",)
+    if culprit.cgroup:
+        stop = (
+            f"stop what makes cgroups named {name}: exhume units --last 1h lists who starts often"
+        )
+        return (stop,), "repair or remove whoever makes them", ()
+    return _FIND, "repair or remove whoever leaves them", ()
+
+
+_FIND = (
+    "find who leaves them, by recording: exhume record as root for ten minutes, then "
+    "exhume zombies --last 10m names their cgroups, and exhume units --last 10m who loops",
+    "or by hand, twice, a minute apart: systemctl show '*.service' -p Id -p NRestarts, and "
+    "docker ps -a (or crictl ps -a): the one whose count or id has changed",
+)
