@@ -15,6 +15,7 @@ from exhume.cli.schemas import schemas
 from exhume.fleet import codec
 from exhume.fleet.cohort import Column, Fleet
 from exhume.fleet.compare import compare
+from exhume.fleet.comparison import Comparison
 from tests.cli.story import SECONDS, START_WALL
 from tests.fleet.made import fingerprint
 
@@ -133,3 +134,39 @@ def test_a_threshold_that_the_ill_do_not_reach_is_said_of_them_and_long_lists_st
         screen.print(render(alone))
     assert "sysctl net.budget < 180 on 8 of 8 ill and 0 of 12 well." in shown.get()
     assert "(on the other side)" not in shown.get()
+
+
+def said(answer: Comparison) -> str:
+    screen = common.console(200)
+    with screen.capture() as shown:
+        screen.print(render(answer))
+    return " ".join(shown.get().split())
+
+
+def test_where_only_levels_go_with_the_illness_it_is_not_said_that_nothing_does() -> None:
+    nodes = tuple(f"n{place}" for place in range(24))
+    ill = np.arange(24) < 12
+    level = Column("load", "zombies", "load", (~ill).astype(np.int32), ("90000", "3"))
+    chance = (np.arange(24) % 2).astype(np.int32)
+    other = Column("sysctl", "net.budget", "config", chance, ("300", "600"))
+    answer = compare(Fleet(nodes, (level, other)), ill, ~ill)
+    assert answer.verdict == "nothing"
+    text = said(answer)
+    assert "Nothing separates" not in text
+    assert "No cause separates them. Only levels go with the illness" in text
+    assert "1. load zombies" in text
+    # Few nodes and many attributes: a cause could not stand out, the one level does.
+    few = np.arange(10) < 5
+    random = np.random.default_rng(2)
+    crowd = tuple(
+        Column("sysctl", f"s{n}", "config", random.permutation(~few).astype(np.int32), ("1", "2"))
+        for n in range(60)
+    )
+    level = Column("load", "zombies", "load", (~few).astype(np.int32), ("90000", "3"))
+    answer = compare(Fleet(nodes[:10], (level, *crowd)), few, ~few)
+    assert answer.verdict == "unknown"
+    assert "No cause can be told: too few nodes" in said(answer)
+    # And where not even a level does, nothing is said of one.
+    answer = compare(Fleet(nodes, (other,)), ill, ~ill)
+    assert "Nothing separates them" in said(answer)
+    assert "level" not in said(answer)

@@ -10,7 +10,8 @@ Who is ill: two sets of files, or one directory and an expression over labels, f
 cases ('exhume why --json' beside the fingerprints, as NODE.case.json or {"node", "case"} lines in
 cases.jsonl). Within one node: minutes with an event against minutes without.
 
-Exit code: 0 something separates, 1 nothing does, 2 it can't be told: too few nodes.
+Exit code: 0 something separates, 1 nothing does, or only levels (of load, memory, zombies), which
+may be the illness itself, 2 it can't be told: too few nodes.
 
 Examples:
   exhume compare --ill a/*.json --well b/*.json

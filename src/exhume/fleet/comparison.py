@@ -63,7 +63,8 @@ class Comparison(Struct, frozen=True):
     """What separates the ill nodes from the well ones."""
 
     verdict: Literal["separates", "nothing", "unknown"]
-    """`unknown`: too few nodes for anything to stand out from chance."""
+    """Of causes: a level that separates (`alongside`) may be the illness itself, so of nodes it
+    alone makes no `separates`. `unknown`: too few nodes for a cause to stand out from chance."""
     unit: Literal["node", "window"]
     """What was compared: nodes of a fleet, or windows of one node."""
     ill: int

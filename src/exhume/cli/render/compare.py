@@ -72,13 +72,8 @@ def _verdict(answer: Comparison) -> list[Text]:
                 lines.append(
                     Text("A label is a place, not a cause: ask what is different there.", _WARN)
                 )
-    elif answer.verdict == "nothing":
-        lines.append(Text("Nothing separates them: no attribute goes with the illness more than "
-                          "chance would have it.", _BOLD))  # fmt: skip
     else:
-        lines.append(
-            Text(f"It can't be told: too few {answer.unit}s for so many attributes.", _BOLD)
-        )
+        lines.append(Text(_no_cause(answer), _BOLD))
     if few or answer.verdict == "unknown":
         lines.append(
             Text(
@@ -90,6 +85,22 @@ def _verdict(answer: Comparison) -> list[Text]:
             )
         )
     return lines
+
+
+def _no_cause(answer: Comparison) -> str:
+    levels = any(one.separates for one in answer.classes)
+    if answer.verdict == "unknown":
+        told = "No cause can be told" if levels else "It can't be told"
+        said = f"{told}: too few {answer.unit}s for so many attributes."
+    elif levels:
+        said = "No cause separates them."
+    else:
+        return (
+            "Nothing separates them: no attribute goes with the illness more than chance would "
+            "have it."
+        )
+    alone = " Only levels go with the illness, and a level may be the illness itself."
+    return said + alone if levels else said
 
 
 def _class(one: SplitClass, number: int, *, everything: bool) -> list[RenderableType]:
