@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
 from exhume.cli.main import main
 from exhume.model.jsonable import jsonable
 from exhume.record import lock
+from exhume.store.files import size_of
 from tests.cli.render.test_status import RUNNING
 
 
@@ -47,3 +49,16 @@ def test_a_status_that_cannot_be_read_is_2(
 ) -> None:
     assert main(write(tmp_path, text)) == 2
     assert "can't tell" in capsys.readouterr().err
+
+
+def test_a_copy_of_a_recording_is_said_to_be_one_with_what_it_takes(
+    story: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copytree(Path(story) / "segments", tmp_path / "segments")
+    assert main(["status", "--data", str(tmp_path), "--json"]) == 1
+    disk = json.loads(capsys.readouterr().out)["disk"]
+    assert disk["used_bytes"] == size_of(tmp_path) > 0
+    assert main(["status", "--data", str(tmp_path)]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith(f"a copy of a recording in {tmp_path}")
+    assert "nothing yet" not in text

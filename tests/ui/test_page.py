@@ -8,6 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from exhume.cli import figures
 from exhume.model.core import NO_CORE
 from exhume.store.writer import write_segment
 from tests.cli.story import START_WALL
@@ -133,6 +134,10 @@ def test_zombies_units_and_the_recorder_have_pages(tab: Watched) -> None:
     expect(page.locator("tr .pulse.crash-loop .start").first).to_be_visible()
     page.get_by_role("button", name="Recorder").click()
     expect(page.locator(".view")).to_contain_text("node-1")
+    # What it takes on disk is what `exhume status` says, roll-ups and all.
+    used = page.request.get(f"{tab.address}api/status").json()["disk"]["used_bytes"]
+    shown = page.locator(".figures div", has_text="on disk").locator("dd")
+    expect(shown).to_have_text(figures.size(used))
 
 
 def test_a_case_leads_to_its_evidence(tab: Watched) -> None:

@@ -557,7 +557,6 @@ export interface RecordingInfo {
   /** Where nothing was recorded between the first instant and the last. */
   gaps: Window[]
   samples: number
-  size_bytes: number
   export_formats: string[]
   /** Of a case. */
   report_formats: string[]
@@ -672,7 +671,7 @@ export interface Span {
 
 /** One recorder and its data directory. */
 export interface Status {
-  /** `never`: there is no recording in this directory; `imported`: it was made of files. */
+  /** `never`: nobody recorded in this directory, though it may hold a copy; `imported`: it was made of files. */
   state: "running" | "stopped" | "never" | "imported"
   data_dir: string
   disk: Disk

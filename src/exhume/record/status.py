@@ -37,11 +37,11 @@ def read(directory: Path) -> Status:
 
 
 def _without_recorder(directory: Path) -> Status:
-    """Nobody records here; files may have been imported."""
+    """Nobody records here; files may have been imported, or segments copied."""
     nothing = Disk(None, None)
+    disk = look(directory, nothing) if directory.is_dir() else nothing
     found = imported(directory)
     if found is None:
-        return Status("never", str(directory), nothing)
+        return Status("never", str(directory), disk)
     files, node = found
-    disk = look(directory, nothing)
     return Status("imported", str(directory), disk, node=node, imported=files)

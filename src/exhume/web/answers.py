@@ -40,7 +40,6 @@ class RecordingInfo(Struct, frozen=True):
     gaps: tuple[Window, ...]
     """Where nothing was recorded between the first instant and the last."""
     samples: int
-    size_bytes: int
     export_formats: tuple[str, ...]
     report_formats: tuple[str, ...]
     """Of a case."""

@@ -75,7 +75,6 @@ def recording(asked: Asked) -> RecordingInfo:
         stretches=tuple(RecordedStretch(s.window, s.state, s.pinned, s.problem) for s in spans),
         gaps=_gaps(spans, whole),
         samples=sum(span.samples for span in spans),
-        size_bytes=sum(span.size_bytes for span in spans),
         export_formats=tuple(FORMATS),
         report_formats=tuple(REPORTS),
     )

@@ -17,7 +17,7 @@ export function Recorder() {
         <Fact name="recorded" value={range(recorded.window, utc.value)} />
         <Fact name="cores" value={grouped(recorded.cores.length)} />
         <Fact name="samples" value={short(recorded.samples)} />
-        <Fact name="on disk" value={size(recorded.size_bytes)} />
+        <Fact name="on disk" value={size(asked.answer?.disk.used_bytes)} />
         <Fact name="gaps" value={grouped(recorded.gaps.length)} />
       </dl>
       <Answered of={asked}>

@@ -43,6 +43,8 @@ def render(status: Status, view: Viewpoint) -> RenderableType:
 
 def _headline(status: Status, view: Viewpoint) -> Text:
     where = printable(status.data_dir)
+    if status.state == "never" and status.disk.oldest_wall_ns is not None:
+        return Text("a copy", _GOOD).append(f" of a recording in {where}; nobody records here")
     if status.state == "never":
         line = Text("never recorded", _BAD).append(f" in {where}", Style())
         return line.append("\n  'exhume up' records this node", _DIM)
