@@ -117,7 +117,7 @@ def test_flame_shows_the_way_there(data: str, capsys: pytest.CaptureFixture[str]
     assert folded.startswith("kubelet;")
     counts = [int(line.rpartition(" ")[2]) for line in folded.splitlines()]
     assert sum(counts) == tree["samples"]
-    assert run(f"{words} --comm nobody --folded", data, capsys) == ""
+    assert run(f"flame --at {START} --for 1s --core 1 --comm kubelet --folded", data, capsys) == ""
 
 
 @pytest.mark.parametrize("command", ["cores", "top", "flame"])
@@ -142,8 +142,17 @@ def test_of_a_filter_that_nothing_fits_no_idle_core_is_made(
     command: str, data: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     window = f"--at {START} --for 1m"
-    text = run(f"{command} {window} --comm nobody", data, capsys)
+    text = run(f"{command} --at {START} --for 1s --core 1 --comm kubelet", data, capsys)
     assert "No sample of this window fits the filter." in text
     assert "idle, or" not in text
+    for wrong, complaint in (
+        ("--comm kubelt", "did you mean kubelet?"),
+        ("--comm nobody", "threads in this window: "),
+        ("--pid 77777", "'exhume top' shows who ran"),
+        ("--unit x.service", "no units are known in this window"),
+    ):
+        said = run(f"{command} {window} {wrong}", data, capsys, expect=64)
+        assert said.startswith(f"exhume: no sample of {wrong} at any time recorded\n")
+        assert complaint in said
     said = run(f"{command} {window} --core 99", data, capsys, expect=64)
     assert said == "exhume: no core 99\n  recorded are cores 0 to 11\n"

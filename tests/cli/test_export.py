@@ -179,30 +179,38 @@ def test_a_window_without_data_says_what_there_is(
 
 
 @pytest.mark.parametrize("name", [name for name in export.FORMATS if name != "csv"])
-def test_a_file_without_samples_says_why(
-    name: str, data: str, capfdbinary: pytest.CaptureFixture[bytes]
+def test_a_file_without_samples_is_not_written_and_it_says_why(
+    name: str, data: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    _, told = run(f"--format {name} --comm kubelt --core 1", data, capfdbinary)
-    assert "note: no samples of core 1, comm kubelt in this window\n" in told
-    _, told = run(f"--format {name} --at {START + 9.995} --for 5s", data, capfdbinary)
-    assert "note: no samples in this window\n" in told
-    assert "note: samples cover 0.0 s of the 5.0 s asked for\n" in told
-    assert "0 samples, 5 s, " in told
+    to = f"--format {name} -o {tmp_path}/file"
+    _, told = run(f"{to} --comm kubelt --core 1", data, capfdbinary, expect=64)
+    assert told.startswith("exhume: no sample of --comm kubelt at any time recorded\n")
+    assert "did you mean kubelet?" in told
+    _, told = run(f"{to} --core 99", data, capfdbinary, expect=64)
+    assert told == "exhume: no core 99\n  recorded are cores 0 to 3\n"
+    _, told = run(f"{to} --at {START + 9.995} --for 5s", data, capfdbinary, expect=65)
+    assert told.startswith("exhume: nothing is written: no samples in this window; ")
+    assert "samples cover 0.0 s of the 5.0 s asked for\n" in told
+    assert not (tmp_path / "file").exists()
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         ("--field irq.count", "irq.count was not recorded in this window"),
-        ("--core 7", "no core 7 was recorded in this window"),
-        (f"--at {START + 9.995} --for 0.004s --step 0.001s", ""),
+        ("--core 7", "no core 7"),
     ],
 )
-def test_a_table_without_values_says_why(
+def test_a_table_without_values_is_not_written_and_it_says_why(
     words: str, why: str, data: str, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
+    code = 64 if "core" in words else 65
+    out, told = run(f"--format csv {words}", data, capfdbinary, expect=code)
+    assert why in told
+    assert out == b""
+    words = f"--at {START + 9.995} --for 0.004s --step 0.001s"
     _, told = run(f"--format csv {words}", data, capfdbinary)
-    assert told.startswith(f"exhume: note: {why}\n" if why else "exhume: 16 rows")
+    assert told.startswith("exhume: 16 rows")
 
 
 def test_a_terminal_gets_no_bytes(data: str, monkeypatch: pytest.MonkeyPatch) -> None:

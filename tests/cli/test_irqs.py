@@ -61,6 +61,7 @@ def test_devices_and_cores_choose(ask: Ask) -> None:
     assert {line["device"] for line in ask.json("irqs --device nvme0")["lines"]} == {"nvme0"}
     assert [core["core"] for core in ask.json("irqs --core 1")["cores"]] == [1]
     assert "there are: eth0, nvme0" in ask("irqs --device eth9", expect=64)
+    assert "recorded are cores 0 to 3" in ask("irqs --core 99", expect=64)
 
 
 def test_system_lines_show_with_all(ask: Ask) -> None:

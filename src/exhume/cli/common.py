@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import sys
 import textwrap
@@ -38,6 +39,16 @@ if TYPE_CHECKING:
 MODES = ("user", "system", "softirq", "irq")
 _MAX_CORE = 65_535
 _SPANS_IN_MESSAGE = 5
+_NAMES_IN_MESSAGE = 8
+_FILTERS = {
+    "comms": ("--comm", "threads"),
+    "pids": ("--pid", "processes"),
+    "tids": ("--tid", "threads"),
+    "cgroups": ("--cgroup", "cgroups"),
+    "units": ("--unit", "units"),
+    "containers": ("--container", "containers"),
+    "pods": ("--pod", "pods"),
+}
 
 
 class Look(Struct, frozen=True):
@@ -217,6 +228,28 @@ def need_cores(recording: Recording, cores: Sequence[int]) -> None:
     known = queries.recorded_cores(recording) if cores else ()
     if known and not set(known) & set(cores):
         raise no_core(cores, known)
+
+
+def need_sampled(recording: Recording, window: Window, chosen: Filter) -> None:
+    """Of a filter that no sample fits: whether it ever could, or names nobody."""
+    from exhume.store import queries
+
+    need_cores(recording, chosen.cores)
+    found = queries.never_sampled(recording, window, chosen)
+    if found is None:
+        return
+    option, nouns = _FILTERS[found.part]
+    near = difflib.get_close_matches(found.values[0], found.others, _NAMES_IN_MESSAGE, 0.6)
+    if near:
+        todo = f"did you mean {', '.join(near)}?"
+    elif found.others:
+        todo = f"{nouns} in this window: {', '.join(found.others[:_NAMES_IN_MESSAGE])}"
+        todo += ", …" if len(found.others) > _NAMES_IN_MESSAGE else ""
+    elif found.part in ("pids", "tids"):
+        todo = "'exhume top' shows who ran"
+    else:
+        todo = f"no {nouns} are known in this window; 'exhume top' shows who ran"
+    raise usage(f"no sample of {option} {', '.join(found.values)} at any time recorded", todo)
 
 
 def no_core(cores: Sequence[int], known: Sequence[int]) -> ExhumeError:

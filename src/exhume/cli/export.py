@@ -27,7 +27,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import IO
 
 from exhume.cli import common
@@ -37,6 +37,7 @@ from exhume.cli.progress import step
 from exhume.cli.safe import printable
 from exhume.cli.series import field_of
 from exhume.cli.times import parse_duration
+from exhume.errors import ExhumeError
 
 FORMATS = ("folded", "speedscope", "pprof", "firefox", "svg", "csv")
 _BY = ("process", "thread", "core")
@@ -102,13 +103,25 @@ def run(args: argparse.Namespace) -> int:
     with step("reading the recording"):
         recording = common.open_recording(args)
         common.need_recorded(recording.spans(), window, view)
+        common.need_cores(recording, chosen.cores)
         made = export.make(args.format, recording, window, chosen, options)
+        if not made.count:
+            common.need_sampled(recording, window, chosen)
+            raise _nothing_to_write(args.format, (*recording.problems(window), *made.notes))
     with step("writing"):
         written = _write(made.pieces, args.output, already_gzip=args.format == "pprof")
     common.tell_problems(tuple(dict.fromkeys((*recording.problems(window), *made.notes))))
     amount = count(made.count, made.noun)
     _tell(f"{amount}, {window.seconds:g} s, {size(written)}", args.output)
     return 0
+
+
+def _nothing_to_write(name: str, why: Sequence[str]) -> ExhumeError:
+    """A file without anything would be taken for an idle machine by whoever reads it."""
+    what = "; ".join(dict.fromkeys(why)) or "there is nothing of that in this window"
+    shows = "'exhume fields' and 'exhume status' tell what is recorded"
+    todo = shows if name == "csv" else "'exhume top' of the same window shows what there is"
+    return ExhumeError(f"nothing is written: {what}", todo=todo)
 
 
 def _check(args: argparse.Namespace) -> None:

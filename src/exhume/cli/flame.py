@@ -22,6 +22,7 @@ import sys
 
 from exhume.cli import common
 from exhume.cli.progress import step
+from exhume.cli.render.empty import no_samples
 from exhume.model.answers import Filter, FlameTree
 
 ANSWER = FlameTree
@@ -55,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
         share = 0.0 if args.folded else args.min_percent / 100
         answer = queries.flame(recording, window, filter=chosen, min_share=share)
         seconds = queries.seconds_sampled(recording, window)
+        if not answer.samples:
+            common.need_sampled(recording, window, chosen)
     common.tell_problems(recording.problems(window))
     if args.json:
         common.print_json(answer)
@@ -63,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
         from exhume.export import folded
 
         sys.stdout.writelines(line + "\n" for line in folded.lines(answer))
+        if not answer.samples:
+            common.tell_problems([no_samples(is_filtered=chosen != Filter())])
         return 0
     from exhume.cli.render import flame
 

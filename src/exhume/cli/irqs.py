@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     with step("reading the recording"):
         recording = open_light(args)
         common.need_recorded(recording.spans(), window, view)
+        common.need_cores(recording, cores)
         answer = only(irqs(recording, window), args.device, cores)
     if args.json:
         common.print_json(answer)

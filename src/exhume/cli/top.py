@@ -47,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
         answer = queries.top(
             recording, window, filter=chosen, limit=args.limit, by_thread=args.threads
         )
+        if not answer.samples:
+            common.need_sampled(recording, window, chosen)
     if args.json:
         common.print_json(answer)
     else:

@@ -6,6 +6,7 @@ from exhume.store.queries.core_times import core_times
 from exhume.store.queries.events import events
 from exhume.store.queries.flame import flame, merge_trees
 from exhume.store.queries.late_samples import late_samples
+from exhume.store.queries.never_sampled import never_sampled
 from exhume.store.queries.queues import queues
 from exhume.store.queries.recorded_cores import recorded_cores
 from exhume.store.queries.sample_map import sample_map
@@ -25,6 +26,7 @@ __all__ = [
     "flame",
     "late_samples",
     "merge_trees",
+    "never_sampled",
     "numa_nodes",
     "queues",
     "recorded_cores",

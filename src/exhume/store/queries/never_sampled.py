@@ -1,0 +1,65 @@
+"""Whom a filter names that was never sampled, and who was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from exhume.model.answers import Filter
+from exhume.model.window import Window
+from exhume.store.belonging import Owners
+from exhume.store.queries.select import thread_mask
+from exhume.store.recording import Recording
+from exhume.store.view import SegmentView
+
+_OF_THREADS = ("comms", "pids", "tids", "cgroups", "units", "containers", "pods")
+
+
+class NeverSampled(Struct, frozen=True):
+    part: str
+    """Of the filter: `comms`, `units`, …"""
+    values: tuple[str, ...]
+    others: tuple[str, ...]
+    """Who was, in the window; the most frequent first. Of numbers none."""
+
+
+def never_sampled(recording: Recording, window: Window, wanted: Filter) -> NeverSampled | None:
+    """The first part of a filter that fits nobody at any time: a mistake, not a quiet process."""
+    for part in _OF_THREADS:
+        alone = replace(Filter(), **{part: getattr(wanted, part)})
+        if alone != Filter() and not any(
+            _fits(recording, view, alone) for view in recording.views()
+        ):
+            values = tuple(map(str, getattr(wanted, part)))
+            return NeverSampled(part, values, _others(recording, window, part))
+    return None
+
+
+def _fits(recording: Recording, view: SegmentView, wanted: Filter) -> bool:
+    with recording.sparing(view):
+        mask = thread_mask(view, wanted)
+        return mask is None or bool(mask.any())
+    return True  # what can't be read may have had it
+
+
+def _others(recording: Recording, window: Window, part: str) -> tuple[str, ...]:
+    found: Counter[str] = Counter()
+    for view in recording.views(window):
+        with recording.sparing(view):
+            threads = view.threads().threads
+            if part == "comms":
+                found.update(threads.comm)
+            elif part == "cgroups":
+                found.update(threads.cgroup)
+            elif part in ("units", "containers", "pods"):
+                name = _name_of(Owners(view), part)
+                found.update(map(name, threads.cgroup))
+    del found[""]
+    return tuple(name for name, _ in found.most_common())
+
+
+def _name_of(owners: Owners, part: str) -> Callable[[str], str]:
+    return lambda cgroup: str(getattr(owners.of(cgroup), part.removesuffix("s")))
