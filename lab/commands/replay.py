@@ -30,9 +30,15 @@ INCIDENT = "incident"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="incident, or the folder of a kept run")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the incident")
-    parser.add_argument("--hours", type=float, default=12.0, metavar="H", help="of the incident")
-    parser.add_argument("--cores", type=int, default=96, metavar="N", help="of the incident")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of the incident: another one (default: 1)"
+    )
+    parser.add_argument(
+        "--hours", type=float, default=12.0, metavar="H", help="of the incident (default: 12)"
+    )
+    parser.add_argument(
+        "--cores", type=int, default=96, metavar="N", help="of the incident (default: 96)"
+    )
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the files and the recording there"
     )

@@ -57,7 +57,8 @@ def test_what_was_imported_is_asked_as_if_its_end_were_now(
         f"2026-11-{day}T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n" for day in ("02", "16")
     ))  # fmt: skip
     out = str(tmp_path / "out")
-    assert run(path, log, "--into", out, "--name", "node-1", "--utc") == 0
+    # As other commands call them; --into and --name are the same.
+    assert run(path, log, "--data", out, "--node", "node-1", "--utc") == 0
     capsys.readouterr()
 
     def asked(*words: str) -> str:

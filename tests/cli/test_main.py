@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import importlib.util
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from exhume.cli import main as cli
+from exhume.derive import signatures
 from exhume.errors import ExhumeError
 
 SOURCE = Path(cli.__file__).parent
@@ -50,6 +53,34 @@ def test_the_help_of_a_command_shows_its_examples(
         cli.main([name, "--help"])
     assert ended.value.code == 0
     assert f"exhume {name}" in capsys.readouterr().out.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize(("name", "_"), cli.COMMANDS)
+def test_a_default_is_told_in_one_way_and_signatures_in_examples_exist(
+    name: str, _: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+    text = capsys.readouterr().out
+    assert not re.findall(r"(?<!\()default: .*", text)
+    known = [one.id for one in signatures.kernel_log()]
+    for wanted in re.findall(r"--(?:event|signature) '?([a-z]+[-.][a-z_*-]+)", text):
+        assert fnmatch.filter(known, wanted), wanted
+
+
+def test_the_window_of_the_help_is_the_one_that_is_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, without in (
+        ("top", "--last 1m; of an imported recording, all of it"),
+        ("why", "the last hour recorded, or the time around --event"),
+        ("pin", "the pins are listed."),
+        ("compare", "with --within: --last 24h"),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main([name, "--help"])
+        assert f"Without any of these: {without}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -81,20 +81,27 @@ def add_window(
     default: str,
     default_for: str = "5s",
     default_whole: bool = False,
+    without: str = "",
 ) -> None:
-    """`default_whole`: of an imported recording also where there are only events."""
+    """`default_whole`: of an imported recording also where there are only events. `without`: what
+    is asked where no window is given, if that is not the last `default`."""
     forms = textwrap.indent(f"{TIME_FORMS}\n", "  ")
+    whole = f"--last {default}; of an imported recording, all of it, and its end is `now`."
     group = parser.add_argument_group(
         "the window",
-        f"Without any of these: --last {default}; of an imported recording, all of it, and its end "
-        "is `now`.\n"
+        f"Without any of these: {without or whole}\n"
         f"A time T is one of\n{forms}A duration D is one of\n  {DURATION_FORMS}",
     )
     group.add_argument("--last", metavar="D", help="the last D up to now")
-    group.add_argument("--at", metavar="T", help="from T on, for --for: [T, T + D)")
-    group.add_argument("--for", dest="length", metavar="D", help=f"with --at: {default_for}")
-    group.add_argument("--from", dest="start", metavar="T", help="from T, up to --to or now")
-    group.add_argument("--to", dest="end", metavar="T", help="a bare clock time comes after --from")
+    group.add_argument("--at", metavar="T", help="from T on, for as long as --for says")
+    group.add_argument(
+        "--for", dest="length", metavar="D", help=f"with --at: how long (default: {default_for})"
+    )
+    group.add_argument("--from", dest="start", metavar="T", help="from T, up to --to")
+    group.add_argument(
+        "--to", dest="end", metavar="T",
+        help="with --from: a clock time without a date is the first after it (default: now)",
+    )  # fmt: skip
     parser.set_defaults(default_last=default, default_for=default_for, default_whole=default_whole)
 
 

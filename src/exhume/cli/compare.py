@@ -18,7 +18,7 @@ Examples:
   exhume compare fleet/ --ill zone==a
   exhume compare fleet/ --ill 'cases.zombie-cgroups>0' --well 'not cases'
   exhume compare fleet/ --ill 'zombies>1000'
-  exhume compare --within /var/lib/exhume --event ena-tx-timeout --last 12h
+  exhume compare --within /var/lib/exhume --event ena.tx_paused --last 12h
 """
 
 from __future__ import annotations
@@ -44,14 +44,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "fleet", nargs="*", type=Path, metavar="DIR", help="fingerprints, for --ill EXPRESSION"
     )
     parser.add_argument("--ill", nargs="+", metavar="X", help="files, directories or an expression")
-    parser.add_argument("--well", nargs="+", metavar="X", help="the same; default: all others")
-    parser.add_argument("--within", type=Path, metavar="DATA", help="one node's recording")
-    parser.add_argument("--event", metavar="NAME", help="with --within: a signature, kind or name")
+    parser.add_argument(
+        "--well", nargs="+", metavar="X", help="the same (default, with an expression: all others)"
+    )
+    parser.add_argument("--within", type=Path, metavar="DIR", help="one node's recording")
+    parser.add_argument(
+        "--event",
+        metavar="NAME",
+        help="with --within: a signature, kind or subject, as 'exhume events' shows them",
+    )
     parser.add_argument(
         "--case", type=Path, metavar="FILE", help="with --within: the symptom of a case"
     )
-    parser.add_argument("--each", default="1m", metavar="D", help="length of a window; 1m")
-    common.add_window(parser, default="24h", default_for="1h")
+    parser.add_argument(
+        "--each",
+        default="1m",
+        metavar="D",
+        help="with --within: how long a window is (default: 1m)",
+    )
+    common.add_window(
+        parser, default="24h", default_for="1h",
+        without="with --within: --last 24h; of an imported recording, all of it.",
+    )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="every class and member")
     common.add_output(parser)
 

@@ -40,7 +40,7 @@ def within(args: argparse.Namespace) -> Comparison:
     if args.ill or args.well or args.fleet or bool(args.event) == bool(args.case):
         raise common.usage(
             "--within goes with one of --event and --case, and without --ill or --well",
-            "exhume compare --within DATA --event ena-tx-timeout",
+            "exhume compare --within DIR --event ena.tx_paused",
         )
     args.data = args.within
     view = common.viewpoint_on(args)

@@ -57,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--core", action="append", default=[], metavar="N", help="39, or 0-3,7")
     parser.add_argument("--sort", choices=("number", "heat"), default="number", help="row order")
     parser.add_argument("--all", action="store_true", help="every core, also the quiet ones")
-    parser.add_argument("--columns", type=int, metavar="N", help="default: what fits the terminal")
+    parser.add_argument(
+        "--columns", type=int, metavar="N", help="of the map (default: what fits the terminal)"
+    )
     common.add_output(parser)
 
 

@@ -65,9 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--mark-kernel", action="store_true", help="folded: kernel frames end in _[k]"
     )
-    group.add_argument("--by", choices=_BY, help="speedscope: a profile for each (process)")
-    group.add_argument("--width", type=int, metavar="N", help="svg: in pixels (1200)")
-    group.add_argument("--title", metavar="TEXT", help="svg: default: the node and the window")
+    group.add_argument(
+        "--by", choices=_BY, help="speedscope: a profile for each (default: process)"
+    )
+    group.add_argument("--width", type=int, metavar="N", help="svg: in pixels (default: 1200)")
+    group.add_argument("--title", metavar="TEXT", help="svg: (default: the node and the window)")
     group.add_argument(
         "--field", metavar="ID", help="csv: irq.count, memcg.zombies, …; see 'exhume fields'"
     )
@@ -78,8 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--raw", action="store_true", help="csv: counters, not their rate")
     group.add_argument(
         "--step", metavar="D",
-        help="csv: how long a column of the map of cores is (1s); it begins at a multiple of D, "
-        "so the first and the last reach beyond the window",
+        help="csv: how long a column of the map of cores is (default: 1s); it begins at a multiple "
+        "of D, so the first and the last reach beyond the window",
     )  # fmt: skip
     parser.add_argument("--utc", action="store_true", help="times in UTC instead of the local zone")
 

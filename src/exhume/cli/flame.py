@@ -33,10 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_window(parser, default="1m")
     common.add_filter(parser)
     parser.add_argument(
-        "--min-percent", type=float, default=1.0, metavar="P", help="leave out thinner branches (1)"
+        "--min-percent",
+        type=float,
+        default=1.0,
+        metavar="P",
+        help="leave out thinner branches (default: 1)",
     )
     parser.add_argument("--folded", action="store_true", help="folded stacks instead of the tree")
-    parser.add_argument("--width", type=int, metavar="N", help="default: the terminal's")
+    parser.add_argument("--width", type=int, metavar="N", help="columns (default: the terminal's)")
     common.add_output(parser)
 
 

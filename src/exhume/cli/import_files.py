@@ -82,6 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--into",
+        "--data",
+        dest="into",
         type=Path,
         default=DEFAULT_INTO,
         metavar="DIR",
@@ -89,7 +91,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default: {DEFAULT_INTO})",
     )
     parser.add_argument(
-        "--name", default="", metavar="NODE", help="the node they are of (default: as they say)"
+        "--name",
+        "--node",
+        dest="name",
+        default="",
+        metavar="NODE",
+        help="the node they are of (default: as they say)",
     )
     parser.add_argument(
         "--offset", metavar="S", help="seconds to add to perf's times for wall time since 1970"
@@ -111,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--jobs", type=int, default=min(os.cpu_count() or 1, _MOST_JOBS), metavar="N",
-        help=f"processes (all cores, but {_MOST_JOBS} at most: each takes 100 to 200 MiB)",
+        help=f"processes (default: one a core, {_MOST_JOBS} at most: each takes 100 to 200 MiB)",
     )  # fmt: skip
     common.add_output(parser)
 

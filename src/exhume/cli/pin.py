@@ -38,7 +38,7 @@ ANSWER = Pins
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
-    common.add_window(parser, default="10m", default_for="1m")
+    common.add_window(parser, default="10m", default_for="1m", without="the pins are listed.")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for whoever reads it")
     parser.add_argument("--remove", metavar="ID", help="let a pin go")
     common.add_output(parser)

@@ -63,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--trust-user-kmsg", action="store_true",
-        help="believe kernel log lines that user space wrote; for tests only",
+        help="believe kernel log lines that a program wrote, too: to try out what a fault would "
+        "look like, never where others may write to /dev/kmsg",
     )  # fmt: skip
     parser.add_argument("--segment", default="10m", metavar="D", help=argparse.SUPPRESS)
 

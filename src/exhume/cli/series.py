@@ -43,12 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("field", metavar="FIELD", help="its id: irq.count, memcg.zombies, …")
     parser.add_argument(
         "instance", nargs="*", default=[], metavar="INSTANCE",
-        help="39, 'eth0 *drop*'; default: all",
+        help="39, 'eth0 *drop*' (default: all)",
     )  # fmt: skip
     common.add_data(parser)
     common.add_window(parser, default="10m", default_for="1m")
     parser.add_argument(
-        "--limit", type=int, metavar="N", help=f"instances shown ({_LIMIT}; with --csv all)"
+        "--limit",
+        type=int,
+        metavar="N",
+        help=f"instances shown (default: {_LIMIT}, with --csv all)",
     )
     parser.add_argument("--raw", action="store_true", help="counters as they are, not their rate")
     parser.add_argument(

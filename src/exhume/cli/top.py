@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_window(parser, default="1m")
     common.add_filter(parser)
     parser.add_argument("--threads", action="store_true", help="one row a thread, not a process")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="rows a table (20)")
+    parser.add_argument(
+        "--limit", type=int, default=20, metavar="N", help="rows a table (default: 20)"
+    )
     common.add_output(parser)
 
 

@@ -2,13 +2,19 @@
 
 A symptom is harm to somebody: a line of the kernel (a network reset, a lockup, an OOM kill), a job
 that failed, a thread that was ready and did not run, a thread held inside one kernel call. A busy
-machine alone is healthy. Each link from the symptom to the cause is tested four ways: was the cause
-there first, in the same place, does more of it do more harm, and is it quiet when the cause is.
-`found` needs all four, `suspected` two and nothing against it; what is contradicted is rejected and
-listed with the reason.
+machine alone is healthy. The answer says who did it, what to do now and for good, and how sure it
+is:
 
-Exit code: 0 healthy, 1 found or suspected, 2 the evidence does not say. With --since-fix: 0 gone, 1
-not gone, 2 too early to say.
+- found: it was there before the harm, in the same place, the more of it the more harm, and without
+  it there was none
+- suspected: part of that is known, and nothing speaks against it
+- unknown: somebody was harmed, and what was recorded does not say by what; what to record is named
+- healthy: nobody was harmed; what may harm later is listed
+
+Whom the evidence clears is listed too, with the reason.
+
+Exit code: 0 healthy, 1 found or suspected, 2 unknown. With --since-fix: 0 gone, 1 not gone, 2 too
+early to say.
 
 Examples:
   exhume why                          the worst symptom of the last hour recorded
@@ -54,8 +60,12 @@ _HOUR_NS = 3600 * 1_000_000_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
-    common.add_window(parser, default="1h")
-    parser.add_argument("--core", type=int, metavar="N", help="what happened on this core")
+    common.add_window(
+        parser, default="1h",
+        without="the last hour recorded, or the time around --event, --job-log and\n"
+        "--since-fix; of an imported recording, all of it, and its end is `now`.",
+    )  # fmt: skip
+    parser.add_argument("--core", type=int, metavar="N", help="only harm on this core")
     parser.add_argument(
         "--event", metavar="T", help="explain the event of this time, as `exhume events` lists it"
     )

@@ -83,8 +83,8 @@ class Status(Struct, frozen=True):
     """One recorder and its data directory."""
 
     state: Literal["running", "stopped", "never", "imported"]
-    """`never`: nobody recorded in this directory, though it may hold a copy; `imported`: it was made
-    of files."""
+    """`never`: nobody recorded in this directory, though it may hold a copy; `imported`: it was
+    made of files."""
     data_dir: str
     disk: Disk
     version: str = ""
