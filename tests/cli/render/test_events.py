@@ -61,3 +61,9 @@ def test_only_so_many_lines_are_shown_and_the_rest_is_owned_up_to() -> None:
 def test_what_is_followed_has_columns_that_stay() -> None:
     text = "\n".join(line.plain for line in lines(evidence.events().events, VIEW, look(120)))
     assert text.splitlines()[1] == "03:11:01  job-log          trainer       ActorDiedError"
+
+
+def test_where_only_processes_came_and_went_it_is_not_said_that_nothing_happened() -> None:
+    quiet = replace(evidence.events(), events=())
+    assert "Nothing but starts and ends of processes." in shown(quiet)
+    assert "Nothing happened." in shown(replace(quiet, counted=()))

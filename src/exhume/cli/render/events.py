@@ -57,14 +57,21 @@ def render(
     if groups:
         parts += _drawn(groups, view, look, most=1000 if everything else _TEXT_LINES)
     else:
-        nothing = "No event of this window fits the filter." if is_filtered else "Nothing happened."
-        parts.append(Text("Nothing yet." if following else nothing))
+        parts.append(Text(_nothing(answer, following=following, is_filtered=is_filtered)))
     if left_out:
         parts.append(Text(f"{left_out:,} earlier lines are not shown; --all shows them.", _DIM))
     if answer.counted:
         parts += [Text(), *_counted(answer.counted)]
     parts += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
     return Group(*parts)
+
+
+def _nothing(answer: EventsAnswer, *, following: bool, is_filtered: bool) -> str:
+    if following:
+        return "Nothing yet."
+    if is_filtered:
+        return "No event of this window fits the filter."
+    return "Nothing but starts and ends of processes." if answer.counted else "Nothing happened."
 
 
 def lines(events: Sequence[EventAnswer], view: Viewpoint, look: Look) -> list[Text]:
