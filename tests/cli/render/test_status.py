@@ -57,6 +57,11 @@ def test_a_running_recorder_says_all_that_matters() -> None:
         assert part in text
 
 
+def test_before_the_first_segment_it_counts_none() -> None:
+    young = replace(RUNNING, disk=replace(RUNNING.disk, segments=0))
+    assert "from 00:33:20 on: 2 h 45 m, no segment yet" in " ".join(shown(young).split())
+
+
 def test_no_recorder_says_how_to_start_one() -> None:
     never = shown(Status("never", "/x", EMPTY))
     assert "never recorded in /x" in never

@@ -151,7 +151,8 @@ def _disk(disk: Disk, view: Viewpoint) -> list[tuple[str, Text]]:
         rows.append(("recorded", Text("nothing yet")))
     else:
         text = f"from {view.show(disk.oldest_wall_ns)} on: {duration(disk.recorded_ns)}"
-        rows.append(("recorded", Text(f"{text} in {count(disk.segments, 'segment')}")))
+        closed = f" in {count(disk.segments, 'segment')}" if disk.segments else ", no segment yet"
+        rows.append(("recorded", Text(text + closed)))
     return rows + [
         ("pinned", Text(f"{view.show_window(pin.window)}: {printable(pin.reason)}"))
         for pin in disk.pins
