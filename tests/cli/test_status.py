@@ -62,3 +62,7 @@ def test_a_copy_of_a_recording_is_said_to_be_one_with_what_it_takes(
     text = " ".join(capsys.readouterr().out.split())
     assert text.startswith(f"a copy of a recording in {tmp_path}")
     assert "nothing yet" not in text
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_bytes(bytes(1000))
+    assert main(["status", "--data", str(tmp_path / "other"), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["disk"]["used_bytes"] == 0  # not ours

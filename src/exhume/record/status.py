@@ -11,7 +11,7 @@ from exhume.errors import ParseError
 from exhume.model.jsonable import from_jsonable
 from exhume.model.status import Disk, Status
 from exhume.record import lock
-from exhume.store.usage import imported, look
+from exhume.store.usage import imported, is_recording, look
 
 STATUS_FILE = "status.json"
 
@@ -39,7 +39,7 @@ def read(directory: Path) -> Status:
 def _without_recorder(directory: Path) -> Status:
     """Nobody records here; files may have been imported, or segments copied."""
     nothing = Disk(None, None)
-    disk = look(directory, nothing) if directory.is_dir() else nothing
+    disk = look(directory, nothing) if is_recording(directory) else nothing
     found = imported(directory)
     if found is None:
         return Status("never", str(directory), disk)

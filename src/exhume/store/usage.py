@@ -43,6 +43,11 @@ def look(root: Path, limits: Disk) -> Disk:
     )
 
 
+def is_recording(root: Path) -> bool:
+    """Whether anything was recorded there: any other directory may be large, and is none of ours."""
+    return bool(head_files(root) or Recording(root, None, DEFAULT_BYTES).spans())
+
+
 def imported(root: Path) -> tuple[Imported, str] | None:
     """What files the recording was made of, and of which node; None where a recorder made it."""
     names: dict[str, None] = {}
