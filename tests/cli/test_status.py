@@ -4,10 +4,12 @@ import json
 import os
 from pathlib import Path
 from shutil import copytree
+from unittest.mock import Mock
 
 import pytest
 
 from exhume.cli.main import main
+from exhume.errors import ExhumeError
 from exhume.model.jsonable import jsonable
 from exhume.record import lock
 from exhume.store.files import size_of
@@ -66,3 +68,21 @@ def test_a_copy_of_a_recording_is_said_to_be_one_with_what_it_takes(
     (tmp_path / "other" / "file").write_bytes(bytes(1000))
     assert main(["status", "--data", str(tmp_path / "other"), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["disk"]["used_bytes"] == 0  # not ours
+
+
+def test_why_it_cannot_be_told_is_said_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert main(["status", "--data", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"exhume: can't tell: no permission: {tmp_path}/status.json\n  ask as ")
+    assert "Errno" not in said
+    monkeypatch.undo()
+    damaged = ExhumeError("what\x1b", todo="do")
+    monkeypatch.setattr("exhume.cli.status.read", Mock(side_effect=damaged))
+    assert main(["status", "--data", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == "exhume: can't tell: what\\x1b\n  do\n"

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
 import pytest
 
+from exhume import config
 from exhume.cli.main import main
 from exhume.errors import ExhumeError
 from exhume.store.recording import Recording
@@ -52,3 +54,19 @@ def test_what_is_no_directory_is_told_in_the_same_words(
     said = capsys.readouterr().err
     assert said.startswith(f"exhume: there is no recording in {tmp_path / name}\n")
     assert ("exhume import" in said) is (name == "dmesg.txt")
+
+
+def test_who_is_not_root_is_led_to_the_recording_of_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(config, "SYSTEM_DATA_DIR", tmp_path / "system")
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert main(["top"]) == 65
+    assert "start one with `exhume up`" in capsys.readouterr().err
+    (tmp_path / "system").mkdir()
+    for words, code in (["top"], 65), (["status"], 1):
+        assert main(words) == code
+        assert f"root's recorder has one: --data {tmp_path}/system" in capsys.readouterr().err
+    assert main(["top", "--data", str(tmp_path / "other")]) == 65
+    assert "root's recorder" not in capsys.readouterr().err

@@ -38,7 +38,9 @@ _WAITING = 2048
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_data(parser)
-    parser.add_argument("--address", default=DEFAULT_ADDRESS, help=f"to listen on (default: {DEFAULT_ADDRESS})")
+    parser.add_argument(
+        "--address", default=DEFAULT_ADDRESS, help=f"to listen on (default: {DEFAULT_ADDRESS})"
+    )
     parser.add_argument(
         "--port", type=int, default=DEFAULT_PORT,
         help=f"0 for any that is free (default: {DEFAULT_PORT})",

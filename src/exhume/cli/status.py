@@ -18,7 +18,7 @@ from exhume.cli.safe import printable
 from exhume.errors import ExhumeError
 from exhume.model.status import Status
 from exhume.record.status import read
-from exhume.store.absent import elsewhere, recordings_inside
+from exhume.store.absent import elsewhere, of_the_system, recordings_inside
 
 ANSWER = Status
 RECORDS, RECORDS_NOT, CANNOT_TELL = 0, 1, 2
@@ -33,9 +33,12 @@ def run(args: argparse.Namespace) -> int:
     view = common.viewpoint(args)
     try:
         status = read(common.data_dir(args))
-    except (ExhumeError, OSError) as error:
-        print(f"exhume: can't tell: {printable(str(error))}", file=sys.stderr)
-        return CANNOT_TELL
+    except ExhumeError as error:
+        return _cannot_tell(error.what, error.todo)
+    except PermissionError as error:
+        return _cannot_tell(f"no permission: {error.filename}", "ask as root, or as who records")
+    except OSError as error:
+        return _cannot_tell(f"{error.filename}: {error.strerror}")
     if args.json:
         common.print_json(status)
     else:
@@ -44,4 +47,13 @@ def run(args: argparse.Namespace) -> int:
         common.show(common.console(), render(status, view))
     if inside := recordings_inside(common.data_dir(args)):
         common.tell_problems([elsewhere(inside)])
+    elif status.state == "never" and (hint := of_the_system(common.data_dir(args))):
+        common.tell_problems([hint])
     return RECORDS if status.state == "running" else RECORDS_NOT
+
+
+def _cannot_tell(what: str, todo: str = "") -> int:
+    print(f"exhume: can't tell: {printable(what)}", file=sys.stderr)
+    for line in todo.splitlines():
+        print(f"  {printable(line)}", file=sys.stderr)
+    return CANNOT_TELL

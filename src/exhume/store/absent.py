@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from exhume import config
 from exhume.errors import ExhumeError
 from exhume.store import layout
 
@@ -36,7 +37,17 @@ def no_recording(root: Path) -> ExhumeError:
     if _holds_files(root):
         todo = f"files become one: exhume import {shlex.quote(str(root))}"
         return ExhumeError(what, todo=todo)
+    if hint := of_the_system(root):
+        return ExhumeError(what, todo=hint)
     return ExhumeError(what, todo="start one with `exhume up`, or say where it is with --data DIR")
+
+
+def of_the_system(root: Path) -> str:
+    """Who is not root and names no directory asks a place of his own, while root records."""
+    system = config.SYSTEM_DATA_DIR
+    if root == system or root != config.default_data_dir() or not system.is_dir():
+        return ""
+    return f"root's recorder has one: --data {system}, as root or another who may read it"
 
 
 def _holds_files(root: Path) -> bool:

@@ -44,7 +44,7 @@ def look(root: Path, limits: Disk) -> Disk:
 
 
 def is_recording(root: Path) -> bool:
-    """Whether anything was recorded there: any other directory may be large, and is none of ours."""
+    """Whether anything was recorded there: another directory may be large, and is not ours."""
     return bool(head_files(root) or Recording(root, None, DEFAULT_BYTES).spans())
 
 
