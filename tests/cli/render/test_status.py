@@ -86,3 +86,14 @@ def test_hostile_names_stay_names(name: str) -> None:
     )  # fmt: skip
     assert_harmless(shown(hostile))
     assert_harmless(shown(hostile, 40))
+
+
+def test_a_recorder_of_which_nothing_reaches_the_disk_is_not_simply_recording() -> None:
+    assert "lost" not in shown(replace(RUNNING, disk=DISK)).splitlines()[1]
+    full = shown(replace(RUNNING, disk=replace(DISK, free_bytes=0))).splitlines()
+    assert full[0].startswith("recording since")
+    assert full[1].strip() == "the disk is full: what is recorded now is lost; make room"
+    silent = shown(replace(RUNNING, updated_wall_ns=NOW_NS - 150 * NS)).splitlines()
+    assert silent[1].strip() == "it has said nothing for 2 m 30 s: it hangs, or its disk does"
+    stopped = replace(RUNNING, state="stopped", disk=replace(DISK, free_bytes=0))
+    assert "the disk is full" not in shown(stopped)

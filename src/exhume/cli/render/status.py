@@ -18,6 +18,9 @@ _GOOD = Style(color="green", bold=True)
 _BAD = Style(color="red", bold=True)
 _WARN = Style(color="yellow", bold=True)
 _SHOWN_FILES = 20
+_FULL_BYTES = 64 << 10
+_SILENT_NS = 120 * NS
+"""It says how it is every half minute."""
 _STATES = {"ok": ("✓", _GOOD), "absent": ("–", _DIM), "broken": ("✗", _BAD), "slow": ("!", _WARN)}
 
 
@@ -27,7 +30,7 @@ def render(status: Status, view: Viewpoint) -> RenderableType:
     table.add_column(overflow="fold")
     for label, value in _rows(status, view):
         table.add_row(Text(label), value)
-    parts: list[RenderableType] = [_headline(status, view), Text(), table]
+    parts: list[RenderableType] = [_headline(status, view), *_silent(status, view), Text(), table]
     parts += [_source(source) for source in status.sources if source.state in ("broken", "slow")]
     for missing in status.missing:
         text = Text("\nmissing: ", _WARN).append(printable(missing.what), Style())
@@ -61,6 +64,19 @@ def _headline(status: Status, view: Viewpoint) -> Text:
         ago = f" ({duration((view.now_ns - status.since_wall_ns) // NS * NS)})"
     pid = "" if status.pid is None else f", process {status.pid}"
     return Text("recording", _GOOD).append(f"{since}{ago}{pid}", Style())
+
+
+def _silent(status: Status, view: Viewpoint) -> list[Text]:
+    """A recorder lives, and yet nothing of it may reach the disk."""
+    if status.state != "running":
+        return []
+    free, said = status.disk.free_bytes, status.updated_wall_ns
+    if free is not None and free < _FULL_BYTES:
+        return [Text("  the disk is full: what is recorded now is lost; make room", _BAD)]
+    if said is not None and view.now_ns - said > _SILENT_NS:
+        ago = duration((view.now_ns - said) // NS * NS)
+        return [Text(f"  it has said nothing for {ago}: it hangs, or its disk does", _BAD)]
+    return []
 
 
 def _rows(status: Status, view: Viewpoint) -> list[tuple[str, Text]]:

@@ -39,10 +39,10 @@ def never_sampled(recording: Recording, window: Window, wanted: Filter) -> Never
 
 
 def _fits(recording: Recording, view: SegmentView, wanted: Filter) -> bool:
+    mask = None  # what can't be read may have had it
     with recording.sparing(view):
         mask = thread_mask(view, wanted)
-        return mask is None or bool(mask.any())
-    return True  # what can't be read may have had it
+    return mask is None or bool(mask.any())
 
 
 def _others(recording: Recording, window: Window, part: str) -> tuple[str, ...]:
