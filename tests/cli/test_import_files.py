@@ -358,3 +358,22 @@ def test_why_says_which_files_would_have_told_more(
     assert "kernel functions have no names" in shown
     assert "the kernel keeps 9,003 memory cgroups, but nobody counted those" in shown
     assert "no times of cores: import mpstat" in shown
+
+
+def test_of_a_log_alone_nothing_is_claimed_about_cores_and_what_may_hurt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write(tmp_path / "kern.log", f"2026-11-02T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n")
+    out = str(tmp_path / "out")
+    assert run(log, "--into", out) == 0
+    capsys.readouterr()
+    assert cli.main(["check", "--data", out]) == 2
+    text = capsys.readouterr().out
+    assert text.startswith("UNKNOWN")
+    assert "no counters are in the files" in text
+    assert cli.main(["cores", "--data", out]) == 0
+    text = capsys.readouterr().out
+    assert "No times of cores were recorded in this window." in text
+    assert "100 % of one core" not in text  # no legend without a map
+    assert cli.main(["top", "--data", out]) == 0
+    assert "idle" not in capsys.readouterr().out

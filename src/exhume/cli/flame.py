@@ -71,7 +71,9 @@ def run(args: argparse.Namespace) -> int:
 
         sys.stdout.writelines(line + "\n" for line in folded.lines(answer))
         if not answer.samples:
-            common.tell_problems([no_samples(is_filtered=chosen != Filter())])
+            is_filtered = chosen != Filter()
+            none = no_samples(is_filtered=is_filtered, seconds_sampled=seconds)
+            common.tell_problems([none])
         return 0
     from exhume.cli.render import flame
 

@@ -77,6 +77,8 @@ def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
     """The node that the files are of, as it was at their end; not the one that they are read on."""
     seen = last_hour(recording, ended.measured.end_ns)
     risks = merged(recorded_risks(seen), ())
+    counted = any(view.fields() for view in recording.views(seen.window))
+    missing = () if counted else ("no counters are in the files: only what was logged or sampled",)
     looked = (
         f"the last {seen.recorded_seconds / 60:.0f} min of what was imported",
         "not this machine",
@@ -85,10 +87,10 @@ def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
         ended.measured.end_ns,
         seen.node,
         seen.kernel,
-        "risks" if risks else "clean",
+        "risks" if risks else "unknown" if missing else "clean",
         risks,
         looked,
-        (),
+        missing,
     )
 
 

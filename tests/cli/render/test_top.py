@@ -78,7 +78,10 @@ def test_of_many_cores_those_with_the_worst_second_are_shown() -> None:
 
 def test_no_samples_are_told_apart_from_no_work() -> None:
     empty = Top(top().window, Filter(), 5.0, 0, (), (), (), ())
-    assert "No samples: the cores were idle, or only counters were recorded." in shown(empty)
+    assert "No samples: the cores were idle." in shown(empty)
+    unsampled = replace(empty, seconds_recorded=0.0)
+    assert "No samples were taken in this window." in shown(unsampled)
+    assert "idle" not in shown(unsampled)
 
 
 @pytest.mark.parametrize(

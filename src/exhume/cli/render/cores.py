@@ -82,11 +82,8 @@ def render(
     said = in_words(answer.events, view, LABEL_WIDTH + 1, look.width)
     room = replace(look, height=look.height - len(said) - bool(said))
     rows = choose_rows(core_map, room, sort=sort, everything=everything)
-    lines = [
-        *_averages(core_map, look, columns),
-        Text(),
-        *_events(answer, columns),
-    ]
+    averages = [*_averages(core_map, look, columns), Text()] if core_map.cores else []
+    lines = [*averages, *_events(answer, columns)]
     tall = len(core_map.cores) <= TALL_UP_TO_CORES
     for row in rows.shown:
         lines += _row(core_map, [row], str(core_map.cores[row]), view, look, columns, tall=tall)
@@ -97,8 +94,11 @@ def render(
         lines.append(Text(" " * (LABEL_WIDTH + 1)).append_text(part))
     for line in lines:
         line.no_wrap, line.overflow = True, "crop"
-    lines += [Text(), *_legend(core_map, rows, look), *said, Text()]
+    legend = _legend(core_map, rows, look) if core_map.cores else []
+    lines += [Text(), *legend, *said, Text()]
     sentences = [Text(sentence) for sentence in summary(answer, view)]
+    if not core_map.cores:
+        sentences = [Text("No times of cores were recorded in this window.")]
     sentences += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
     return Group(*_title(core_map, view, look), Text(), *lines, *sentences)
 

@@ -54,7 +54,8 @@ def render(
     lines: list[RenderableType] = [_title(tree, view, seconds_sampled)]
     total = int(tree.total_ns[0])
     if not total:
-        return Group(*lines, Text(no_samples(is_filtered=is_filtered)))
+        none = no_samples(is_filtered=is_filtered, seconds_sampled=seconds_sampled)
+        return Group(*lines, Text(none))
     share_of_core = percent(100 * total / NS / seconds_sampled)
     used = f"100 % is {duration(total)} of core time: {share_of_core} of one core."
     lines += [Text(used, _DIM), Text()]

@@ -65,7 +65,7 @@ def _without_samples(answer: Top) -> str:
         return "No samples: only counters were recorded."
     if is_busy and not is_filtered:
         return "No samples of this, though cores were busy."
-    return no_samples(is_filtered=is_filtered)
+    return no_samples(is_filtered=is_filtered, seconds_sampled=answer.seconds_recorded)
 
 
 def described(chosen: Filter) -> str:
