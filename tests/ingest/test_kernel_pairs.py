@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,3 +88,24 @@ def test_lines_after_a_sleep_are_placed_after_it() -> None:
     claim = pairs.claim()
     assert claim is not None
     assert claim.offset_ns == BOOT + slept
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("2025-01-02 03:04:05 UTC", 1735787045),
+        ("2025-01-02T03:04:05 UTC", 1735787045),
+        ("2025-01-02 03:04:05 UTC (1735787045)", 1735787045),
+        ("2025-01-02 03:04:05 UTC (17357", 1735787045),
+        ("2025-02-31 03:04:05 UTC", None),
+        ("2025-01-02 03:04:05 CET", None),
+        ("2025-01-02", None),
+    ],
+)
+def test_the_hardware_clock_is_told_as_a_number_or_as_a_date_alone(
+    said: str, seconds: int | None
+) -> None:
+    hints = KernelHints()
+    hints.look(2 * NS, f"rtc_cmos 00:01: setting system clock to {said}")
+    claim = hints.claim()
+    assert (claim and claim.offset_ns) == (seconds and (seconds - 2) * NS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from datetime import datetime
 
 from msgspec import Struct, field
 
@@ -21,7 +22,11 @@ _MOST_LATE_NS = 60 * NS
 _SETTLED_NS = 60 * NS
 """Before that the wall clock may not have been set yet."""
 # rtc_cmos 00:05: setting system clock to 2026-11-15T20:15:16 UTC (1794773716)
-_HARDWARE_CLOCK = re.compile(r"setting system clock to .{1,32} \((\d{9,10})\)")
+# rtc_cmos 00:01: setting system clock to 2025-01-02 03:04:05 UTC
+_HARDWARE_CLOCK = re.compile(
+    r"setting system clock to (?:(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d) UTC\b)?"
+    r"(?:.{0,32} \((\d{9,10})\))?"
+)
 # audit: type=2000 audit(1794773713.572:1): state=initialized
 _AUDIT = re.compile(r"audit\((\d{9,10})\.(\d{3}):\d{1,12}\)")
 
@@ -102,10 +107,10 @@ class KernelHints(Struct):
             if found is not None and kernel_ns >= _SETTLED_NS:
                 self._audit.append(int(found[1]) * NS + int(found[2]) * 1_000_000 - kernel_ns)
         elif "setting system clock to" in text:
-            told = _HARDWARE_CLOCK.search(text)
+            told = _hardware_seconds(text)
             if told is not None:
                 how = "by the hardware clock when it booted: a second or two off"
-                self._hardware = Claim(int(told[1]) * NS - kernel_ns, Trust.HARDWARE_CLOCK, how)
+                self._hardware = Claim(told * NS - kernel_ns, Trust.HARDWARE_CLOCK, how)
 
     def join(self, later: KernelHints) -> None:
         """With those of more lines of the same boot."""
@@ -118,3 +123,16 @@ class KernelHints(Struct):
             how = f"by {len(self._audit)} audit lines, which have wall time in them"
             return Claim(max(self._audit), Trust.UPTIME, how)
         return self._hardware
+
+
+def _hardware_seconds(text: str) -> int | None:
+    """Since 1970: the number itself, else what the date says."""
+    found = _HARDWARE_CLOCK.search(text)
+    if found is None:
+        return None
+    if found[3]:
+        return int(found[3])
+    try:
+        return int(datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00").timestamp())
+    except ValueError:  # no date, or the 31st of February
+        return None
