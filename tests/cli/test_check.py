@@ -68,7 +68,7 @@ def test_the_exit_code_is_the_answer_in_every_form(
 
 def test_the_screen_says_what_to_look_at() -> None:
     assert drawn(render(RISKS, VIEW, 80), 80) == (
-        "RISKS  1 thing will hurt this node later\n"
+        "RISKS  1 thing that may hurt this node\n"
         "  node-7 · Linux 6.18 · 03:20:00\n"
         "\n"
         "  ! unit a restarts all the time: 9 times so far (crash-loop)\n"

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from exhume.inquiry.check import check, look_at
+from exhume.inquiry.check import check, check_imported, look_at
+from exhume.model.window import Ended
 from exhume.sources.units import Unit, UnitReader
 from exhume.store.recording import Recording
+from exhume.store.writer import write_segment
 from tests.cli.story import SECONDS, record
 from tests.sources.trees import Machine, Tree, cgroup_stat
-from tests.store.make import SECOND, T0
+from tests.store.make import SECOND, T0, at, by_hand, jiffies
 
+TIMES = jiffies(180, {core: {"user": 50, "idle": 50} for core in range(2)})
 STORY_END = T0 + SECONDS * SECOND
 
 
@@ -99,6 +102,20 @@ def test_a_fresh_recording_tells_what_loops_and_leaks(tmp_path: Path, story: Rec
     assert found["zombie-cgroups"].figures["zombies"] == 60_114
     assert found["interrupt-imbalance"].subject == "eth0"
     assert "zombie-walking-kernel" in found
+    assert answer.harmed.startswith("network-reset of eth0 queue 5")
+    assert answer.harmed.endswith("exhume why tells the cause")
+
+
+def test_files_that_do_not_tell_are_not_clean(tmp_path: Path) -> None:
+    """Of mpstat alone nobody knows whether something loops or leaks."""
+    write_segment(tmp_path, by_hand([], blocks=TIMES, seconds=180, stretches=()))
+    window = at(0, 180)
+    answer = check_imported(Recording.open(tmp_path), Ended(window, window))
+    assert (answer.status, answer.risks, answer.harmed) == ("unknown", (), "")
+    assert [one.partition(":")[0] for one in answer.missing] == [
+        "no counts of memory cgroups are in the files",
+        "nothing in the files tells who starts again and again",
+    ]
 
 
 def test_an_old_recording_is_not_the_node_as_it_is_now(tmp_path: Path, story: Recording) -> None:

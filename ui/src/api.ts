@@ -475,7 +475,7 @@ export interface NetThread {
   worst_wait_time: number | null
 }
 
-/** When it will hurt at this rate. An estimate: the assumption is part of it. */
+/** When walks become long at this rate. An estimate: the assumption is part of it. */
 export interface Outlook {
   kernel: string
   /** What walks all zombies on this kernel. */
@@ -486,6 +486,8 @@ export interface Outlook {
   walks: Walk[]
   /** That this was measured by; 0 where it is assumed, as on bare metal. */
   measured_walks: number
+  /** Of those on the core; 0 where none was recorded. */
+  longest_seconds: number | null
 }
 
 /** Somebody who takes part, by all that is known of it. */

@@ -1,4 +1,4 @@
-"""What will hurt this node later: loops, zombies, crowded cores, unknown agents.
+"""What may hurt this node later: loops, zombies, crowded cores, unknown agents.
 
 Looks at the last hour recorded, where this node records, and at the node itself: systemd's
 services, what is enabled and by whom it was brought, containers, memory cgroups, interrupts, the
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from exhume.cli import common
 from exhume.cli.progress import step
 from exhume.cli.safe import printable
-from exhume.inquiry.runnable import risks_on_data
+from exhume.inquiry.runnable import on_data, risks_on_data
 from exhume.model.check import CheckAnswer
 from exhume.model.window import Ended
 
@@ -81,7 +81,8 @@ def ask(args: argparse.Namespace, ended: Ended | None) -> CheckAnswer:
         answer = check_imported(common.open_recording(args), ended)
     else:
         raise common.usage("--known is about this node, not about imported files", "without --data")
-    return replace(answer, risks=risks_on_data(answer.risks, args.data))
+    harmed = on_data(answer.harmed, args.data)
+    return replace(answer, risks=risks_on_data(answer.risks, args.data), harmed=harmed)
 
 
 def read_known(path: Path) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Memory cgroups dead and not gone: how many, whose, and when it will hurt.
+"""Memory cgroups dead and not gone: how many, whose, and when walks become long.
 
 A memory cgroup whose directory was removed lives on as a zombie while anything it was charged for
 does: a page of a file, of tmpfs, of a process that moved on. Whoever walks the cgroups walks the

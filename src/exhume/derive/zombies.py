@@ -236,6 +236,7 @@ def outlook(
     growth_per_hour: float | None,
     per_zombie: float = SECONDS_PER_ZOMBIE,
     measured_walks: int = 0,
+    longest_seconds: float = 0.0,
 ) -> Outlook | None:
     """None where it can't be told how many there are."""
     if zombies is None or not kernel:
@@ -253,7 +254,28 @@ def outlook(
                 else None
             )
         walks.append(Walk(seconds, needed, in_ns))
-    return Outlook(kernel, walker, reschedules, per_zombie, tuple(walks), measured_walks)
+    return Outlook(
+        kernel, walker, reschedules, per_zombie, tuple(walks), measured_walks, longest_seconds
+    )
+
+
+def outlook_words(ahead: Outlook) -> str:
+    """When one walk takes long, and by what that is told; empty where it won't at this rate."""
+    walk, what = ahead.walks[-1], f"one walk over them ({ahead.walker})"
+    if ahead.longest_seconds >= walk.seconds:
+        return f"{what} took up to {ahead.longest_seconds:.1f} s already"
+    if walk.in_ns is None:
+        return ""
+    each = f"{ahead.seconds_per_zombie * 1000:.2g} ms a zombie"
+    basis = f"assuming {each}, as on bare metal"
+    if ahead.measured_walks:
+        basis = (
+            f"{each} in {ahead.measured_walks} walks, the longest of {ahead.longest_seconds:.1f} s"
+        )
+    rate, when = "", "now"
+    if walk.in_ns:
+        rate, when = "at this rate ", f"in about {walk.in_ns / HOUR_NS:,.1f} hours"
+    return f"{rate}{what} would take {walk.seconds:.0f} s {when} ({basis})"
 
 
 def walker_of(kernel: str) -> tuple[str, bool]:

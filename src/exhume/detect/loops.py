@@ -30,6 +30,9 @@ def crash_loops(seen: Observation) -> Iterator[Finding]:
         if one.success_percent_of_known_ends is not None:
             figures["success_percent"] = round(one.success_percent_of_known_ends, 1)
         claim = f"{one.kind} {one.name} was started {said(one)}"
+        if one.kind == "process":
+            by = f" by {one.detail}" if one.detail else ""
+            claim += f", one after the other{by}; how it ends is not recorded"
         if not one.starts:  # its supervisor says so
             claim = f"{one.kind} {one.name} fails again and again: {one.detail or 'it waits'}"
         yield Finding(

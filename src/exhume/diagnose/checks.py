@@ -1,4 +1,4 @@
-"""What will hurt a node later, by one look at it as it is now. Pure.
+"""What may hurt a node later, by one look at it as it is now. Pure.
 
 A recording tells more (`diagnose.risks`): a rate, a lifetime. This is for the image that was just
 built, and for the node where nobody records.
@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from shlex import quote
 
 from exhume.derive.queues import crowds
-from exhume.derive.zombies import outlook, walker_of
+from exhume.derive.zombies import outlook, outlook_words, walker_of
 from exhume.detect.cgroups import FAST_GROWTH, MANY_ZOMBIES
 from exhume.model.case import Risk
 from exhume.model.check import NodeNow, UnitNow
@@ -156,15 +156,7 @@ def _zombies(now: NodeNow) -> Iterator[Risk]:
         return
     claim = f"{now.zombies:,} zombie memory cgroups, {per_hour:,.0f} an hour since boot"
     ahead = outlook(now.kernel, now.zombies, per_hour)
-    for walk in ahead.walks[-1:] if ahead is not None else ():
-        if walk.in_ns and ahead is not None:
-            hours = walk.in_ns / 1e9 / _HOUR_SECONDS
-            claim += (
-                f"; at this rate one walk over them ({ahead.walker}) takes {walk.seconds:.0f} s in "
-                f"{hours:,.1f} hours"
-            )
-        elif walk.in_ns == 0 and ahead is not None:
-            claim += f"; one walk over them ({ahead.walker}) takes {walk.seconds:.0f} s or more"
+    claim = "; ".join(filter(None, (claim, "" if ahead is None else outlook_words(ahead))))
     figures: dict[str, Figure] = {
         "zombies": now.zombies,
         "growth_per_hour_of_uptime": round(per_hour, 1),

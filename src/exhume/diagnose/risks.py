@@ -1,9 +1,10 @@
-"""What harms nobody yet: findings that will, if nothing is done."""
+"""What harms nobody yet: findings that may, if nothing is done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from exhume.derive.zombies import outlook_words
 from exhume.model.case import Risk
 from exhume.model.finding import Finding
 from exhume.model.observation import Observation
@@ -15,7 +16,6 @@ _RISKY = (
     "starved-network-thread", "deferred-softirqs", "packets-dropped", "network-limit", "cpu-steal",
     "swap-storm", "realtime-hog",
 )  # fmt: skip
-_HOUR_NS = 3600 * 1_000_000_000
 _MOST_OF_A_KIND = 5
 
 
@@ -53,19 +53,6 @@ def risks_of(seen: Observation, found: Sequence[Finding]) -> tuple[Risk, ...]:
 def _risk(seen: Observation, one: Finding) -> Risk:
     claim = one.claim
     if one.kind == "zombie-cgroups":
-        claim = "; ".join([claim, *_outlook(seen)])
+        ahead = seen.zombies.outlook if seen.zombies is not None else None
+        claim = "; ".join(filter(None, (claim, "" if ahead is None else outlook_words(ahead))))
     return Risk(one.kind, claim, one.subject, dict(one.figures), one.check)
-
-
-def _outlook(seen: Observation) -> Iterator[str]:
-    outlook = seen.zombies.outlook if seen.zombies is not None else None
-    if outlook is None:
-        return
-    for walk in outlook.walks[-1:]:
-        if walk.in_ns is not None and walk.in_ns > 0:
-            yield (
-                f"at this rate one walk over them ({outlook.walker}) takes {walk.seconds:.0f} s in "
-                f"{walk.in_ns / _HOUR_NS:,.1f} hours"
-            )
-        elif walk.in_ns == 0:
-            yield f"one walk over them ({outlook.walker}) takes {walk.seconds:.0f} s or more"

@@ -27,5 +27,6 @@ def measured(answer: ZombiesAnswer, holds: Sequence[Hold]) -> ZombiesAnswer:
     if answer.outlook is None or len(walks) < _LEAST_WALKS or not np.isfinite(each):
         return answer
     growth = answer.growth.per_hour if answer.growth else None
-    found = outlook(answer.outlook.kernel, answer.zombies, growth, each, len(walks))
+    longest = max(seconds for _, seconds in walks)
+    found = outlook(answer.outlook.kernel, answer.zombies, growth, each, len(walks), longest)
     return replace(answer, outlook=found)

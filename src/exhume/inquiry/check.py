@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from msgspec import Struct
 
 from exhume.detect.detectors import findings
 from exhume.diagnose.checks import kernel_risks, merged, poor_success, risks_now
 from exhume.diagnose.risks import risks_of
+from exhume.diagnose.symptoms import grouped, symptoms
 from exhume.errors import ExhumeError, ParseError
 from exhume.host import Host
 from exhume.inquiry.observe import look_around, observe
@@ -48,6 +51,7 @@ def check(
     """
     wall_ns = host.clock.wall_ns()
     recorded: tuple[Risk, ...] = ()
+    harmed = ""
     told: list[str] = []
     node = host.hostname()
     if recording is not None:
@@ -57,7 +61,7 @@ def check(
             told.append(f"not the recording, which {age}")
         else:
             seen = last_hour(recording, end_ns)
-            recorded = recorded_risks(seen)
+            recorded, harmed = recorded_risks(seen), harmed_already(seen)
             node = seen.node or node
             told.append(f"the last {seen.recorded_seconds / 60:.0f} min recorded")
     look = look_at(host, known)
@@ -70,6 +74,7 @@ def check(
         risks,
         (*told, *look.looked),
         look.missing,
+        harmed,
     )
 
 
@@ -77,8 +82,7 @@ def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
     """The node that the files are of, as it was at their end; not the one that they are read on."""
     seen = last_hour(recording, ended.measured.end_ns)
     risks = merged(recorded_risks(seen), ())
-    counted = any(view.fields() for view in recording.views(seen.window))
-    missing = () if counted else ("no counters are in the files: only what was logged or sampled",)
+    missing = tuple(_not_in_files(seen))
     looked = (
         f"the last {seen.recorded_seconds / 60:.0f} min of what was imported",
         "not this machine",
@@ -91,7 +95,31 @@ def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
         risks,
         looked,
         missing,
+        harmed_already(seen),
     )
+
+
+def _not_in_files(seen: Observation) -> Iterator[str]:
+    """Without these, that nothing was found says nothing."""
+    if seen.zombies is None or (seen.zombies.tracked is None and seen.zombies.zombies is None):
+        yield "no counts of memory cgroups are in the files: import copies of /proc/cgroups too"
+    looked = ("unit.active", "unit.restarts", "container.total")
+    if not (seen.lifecycles or any(seen.series.get(field) for field in looked)):
+        yield (
+            "nothing in the files tells who starts again and again: import `docker ps -a`, "
+            "`systemctl list-units --all`, the journal or perf captures too"
+        )
+
+
+def harmed_already(seen: Observation) -> str:
+    """The worst of what is no risk any more."""
+    groups = grouped(symptoms(seen))
+    if not groups:
+        return ""
+    worst, others = groups[0][0], len(groups) - 1
+    many = f", {worst.count} times" if worst.count > 1 else ""
+    more = f", and {others} more" if others else ""
+    return f"{worst.kind} of {worst.victim.name}{many}{more}; exhume why tells the cause"
 
 
 def newest(recording: Recording) -> int | None:

@@ -60,3 +60,5 @@ class CheckAnswer(Struct, frozen=True):
     """What was looked at."""
     missing: tuple[str, ...]
     """What should be there and could not be seen; with that, no risks is no clean node."""
+    harmed: str = ""
+    """What harm was recorded in that time already, and how to ask why; empty where none was."""

@@ -58,7 +58,7 @@ class Walk(Struct, frozen=True):
 
 
 class Outlook(Struct, frozen=True):
-    """When it will hurt at this rate. An estimate: the assumption is part of it."""
+    """When walks become long at this rate. An estimate: the assumption is part of it."""
 
     kernel: str
     walker: str
@@ -69,6 +69,8 @@ class Outlook(Struct, frozen=True):
     walks: tuple[Walk, ...]
     measured_walks: int = 0
     """That this was measured by; 0 where it is assumed, as on bare metal."""
+    longest_seconds: float = 0.0
+    """Of those on the core; 0 where none was recorded."""
 
 
 class ZombiesAnswer(Struct, frozen=True):

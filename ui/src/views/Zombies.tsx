@@ -33,7 +33,7 @@ function Found({ answer }: { answer: ZombiesAnswer }) {
       <div class="columns">
         {answer.outlook && (
           <section>
-            <h3>When it will hurt</h3>
+            <h3>When walks become long</h3>
             <p>
               {plain(answer.outlook.walker)} walks all of them on kernel {plain(answer.outlook.kernel)}
               {answer.outlook.reschedules ? ', and lets others run as it goes.' : ', and holds its core meanwhile.'}

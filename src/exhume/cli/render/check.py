@@ -1,4 +1,4 @@
-"""What will hurt a node later, the worst first."""
+"""What may hurt a node later, the worst first."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _COLOURS = {"clean": "green", "risks": "yellow", "unknown": "magenta"}
 
 def render(answer: CheckAnswer, view: Viewpoint, width: int) -> Group:
     said = {
-        "clean": "nothing here will hurt soon",
-        "risks": f"{count(len(answer.risks), 'thing')} will hurt this node later",
+        "clean": "no risk was found in what was looked at",
+        "risks": f"{count(len(answer.risks), 'thing')} that may hurt this node",
         "unknown": "no risk seen, but not all could be looked at",
     }[answer.status]
     colour = Style(color=_COLOURS[answer.status], bold=True)
@@ -31,6 +31,8 @@ def render(answer: CheckAnswer, view: Viewpoint, width: int) -> Group:
         view.show(answer.wall_ns),
     ]
     lines += flow([(printable(" · ".join(p for p in place if p)), _DIM)], width, indent=2)
+    if answer.harmed:
+        lines += flow([(printable(f"Harmed already: {answer.harmed}"), PLAIN)], width, indent=2)
     if answer.risks:
         lines.append(Text())
     for one in answer.risks:

@@ -92,7 +92,7 @@ def _looked_at(case: Case, view: Viewpoint, width: int) -> list[Text]:
     said += [part for part in (case.node, f"Linux {case.kernel}" if case.kernel else "") if part]
     lines = flow([(printable(" · ".join(said)), _DIM)], width, indent=2)
     if not case.risks and not case.symptoms:
-        lines += flow([("Nothing here will hurt soon either.", PLAIN)], width, indent=2)
+        lines += flow([("No risks were seen either.", PLAIN)], width, indent=2)
     return lines
 
 

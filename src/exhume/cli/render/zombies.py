@@ -1,4 +1,4 @@
-"""Memory cgroups: how many are zombies, how fast they grow, who holds them, when it will hurt."""
+"""Memory cgroups: how many are zombies, their growth, who holds them, when walks become long."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _growth_words(answer: ZombiesAnswer) -> str:
 def _outlook(answer: ZombiesAnswer, outlook: Outlook, view: Viewpoint) -> list[RenderableType]:
     grows = answer.growth is not None and answer.growth.per_hour > 0
     rate = f" at {_signed(answer.growth.per_hour)} an hour" if grows and answer.growth else ""
-    lines: list[RenderableType] = [Text(f"when it will hurt{rate}", _DIM)]
+    lines: list[RenderableType] = [Text(f"when walks become long{rate}", _DIM)]
     for walk in outlook.walks:
         when, style = "not known" if answer.growth is None else "never at this rate", Style()
         if walk.in_ns == 0:
@@ -134,7 +134,10 @@ def _outlook(answer: ZombiesAnswer, outlook: Outlook, view: Viewpoint) -> list[R
     per = f"{outlook.seconds_per_zombie * 1000:.2g} ms"
     said = f"Assumed: {per} a zombie and walk, as on bare metal (kernel commit dd8657b6c1cb). "
     if outlook.measured_walks:
-        said = f"Measured: {per} a zombie, in the median of {outlook.measured_walks} walks here. "
+        said = (
+            f"Measured: {per} a zombie, in the median of {outlook.measured_walks} walks here, of "
+            f"which the longest took {outlook.longest_seconds:.1f} s. "
+        )
     said += f"On Linux {printable(outlook.kernel)} what walks them all is {outlook.walker}"
     if outlook.reschedules:
         said += ", which lets others run as it goes: it burns a core and starves nobody on it. "

@@ -1,4 +1,4 @@
-"""Memory cgroups dead and not gone: how many, whose, and when it will hurt."""
+"""Memory cgroups dead and not gone: how many, whose, and when walks become long."""
 
 from __future__ import annotations
 
