@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from exhume.cli.main import main
+from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.host import Host
 from exhume.inquiry.asked import Question
 from exhume.inquiry.job_log import job_failures
 from exhume.inquiry.report import around, hot_functions, report_of
 from exhume.inquiry.why import why
+from exhume.model.case import Party, Tests
 from exhume.model.window import Window
 from exhume.store.queries import events
 from exhume.store.recording import Recording
@@ -117,6 +120,26 @@ def test_where_nobody_is_found_what_was_seen_meanwhile_is_listed(
     assert not {(one.kind, one.subject) for one in case.risks} & set(meanwhile.items())
     found = why(Recording.open(held), CALM, Question())
     assert found.verdict.root_cause is None or found.meanwhile == ()
+
+
+def test_a_guess_about_a_failure_does_not_hide_the_harm_before_it(
+    story: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The card was gone three seconds before; who is busy at the failure itself is a bystander."""
+
+    def guess(scene: Scene) -> Iterator[Suspicion]:
+        deep = scene.symptom.kind == "network-reset"
+        name = "walker" if deep else "bystander"
+        proof = Proof("samples", f"{name} had the core", {}, scene.symptom.window, "exhume top")
+        tests = Tests(order="passed", place="passed")
+        step = Step(proof.claim, "root_cause", tests, (proof,))
+        yield Suspicion("kernel-hog", Party(comm=name), proof.claim, (step,), 3 if deep else 1)
+
+    monkeypatch.setattr("exhume.inquiry.why.HYPOTHESES", (guess,))
+    case = why(story, ALL, Question(event=exactly(JOB_NS)))
+    assert case.verdict.root_cause is not None
+    assert case.verdict.root_cause.culprit.comm == "walker"
+    assert [one.culprit.comm for one in case.suspects] == ["walker", "bystander"]
 
 
 def test_an_event_is_found_by_the_second_that_a_list_of_events_shows(

@@ -53,6 +53,9 @@ def case_of(
     graded = [Graded(one, merged(one.steps), grade(one, beside)) for one in suspicions]
     standing = [one for one in graded if not reason_against(one)]
     standing.sort(key=_rank)
+    # Several harms may lead to the same one.
+    once = {(one.suspicion.kind, one.suspicion.culprit): one for one in reversed(standing)}
+    standing = [one for one in standing if once[one.suspicion.kind, one.suspicion.culprit] is one]
     rejected = tuple(_rejected(one, reason_against(one)) for one in graded if reason_against(one))
     first = standing[0] if standing else None
     book = _Book()

@@ -107,7 +107,8 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
     besides, during = split(findings(seen) if with_risks else (), [one.window for one in like])
     risks = risks_of(seen, besides)
     case = case_of(seen, scene, suspicions, worst, risks, gaps_of(inquiry.recording, seen))
-    if case.verdict.root_cause is None:
+    # Of a guess about the failure's own seconds and the cause of harm before it the better is told.
+    if case.verdict.confidence != "high":
         for before in harm_before(like, inquiry.groups, inquiry.seen.window):
             theirs = _suspicions(_scene_of(inquiry, before.group))
             suspicions += following(theirs, before, scene.symptom)
