@@ -94,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
         raise common.usage("--json, --markdown and --html exclude each other", "give one of them")
     with step("looking for the cause"):
         recording = common.open_recording(args)
-        answer = case_on_data(ask(args, recording, view), args.data)
+        is_over = view.ended is not None
+        answer = case_on_data(ask(args, recording, view), args.data, is_over=is_over)
     if args.markdown or args.html:
         with step("drawing the report"):
             written = page(args, recording, answer)

@@ -16,6 +16,9 @@ _COMMAND = re.compile(
 )
 
 
+_ANEW = "on the node, which must record for that (exhume record); or import files of after the fix"
+
+
 def on_data(command: str, data: Path | None) -> str:
     """`exhume top …` → `exhume top --data DIR …`."""
     if data is None:
@@ -24,10 +27,15 @@ def on_data(command: str, data: Path | None) -> str:
     return _COMMAND.sub(lambda found: found[0] + option, command)
 
 
-def case_on_data(case: Case, data: Path | None) -> Case:
+def case_on_data(case: Case, data: Path | None, *, is_over: bool = False) -> Case:
+    """`is_over`: nothing more comes into it, so that what is to be done is not seen there."""
+    if is_over and case.actions.verify:
+        verify = (_ANEW, *case.actions.verify)
+        case = replace(case, actions=replace(case.actions, verify=verify))
     if data is None:
         return case
     actions = case.actions
+    for_actions = None if is_over else data
     return replace(
         case,
         evidence=tuple(replace(one, check=on_data(one.check, data)) for one in case.evidence),
@@ -35,7 +43,7 @@ def case_on_data(case: Case, data: Path | None) -> Case:
         meanwhile=risks_on_data(case.meanwhile, data),
         actions=Actions(
             *(
-                tuple(on_data(line, data) for line in lines)
+                tuple(on_data(line, for_actions) for line in lines)
                 for lines in (actions.now, actions.for_good, actions.undo, actions.verify)
             )
         ),

@@ -25,6 +25,7 @@ from exhume.model.case import Case
 from exhume.model.jsonable import Json, jsonable
 from exhume.model.window import Window
 from exhume.processes import die_with
+from exhume.store.ended import is_imported
 from exhume.store.heads import read_heads
 from exhume.store.recording import Recording
 from exhume.web.places import CaseEntry, place_of
@@ -96,16 +97,17 @@ def entries(
         return []
     times = (Window(one.wall_ns, one.wall_ns + 1) for one in first.symptoms[1:limit])
     others = (Question(event=at) for at in times)
-    found = [_entry(first, data)]
-    found += [_entry(why(recording, window, other), data) for other in others]
+    over = is_imported(recording)
+    found = [_entry(first, data, is_over=over)]
+    found += [_entry(why(recording, window, other), data, is_over=over) for other in others]
     return list({entry.id: entry for entry in reversed(found)}.values())[::-1]
 
 
-def _entry(case: Case, data: Path | None) -> CaseEntry:
+def _entry(case: Case, data: Path | None, *, is_over: bool) -> CaseEntry:
     assert case.symptom is not None
     name = f"{case.symptom.kind}-{case.symptom.wall_ns // 1_000_000_000}"
     places = tuple(place_of(one) for one in case.evidence)
-    return CaseEntry(name, case_on_data(case, data), places)
+    return CaseEntry(name, case_on_data(case, data, is_over=is_over), places)
 
 
 def _to_be_said(data: Path) -> Path | None:

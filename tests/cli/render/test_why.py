@@ -170,6 +170,13 @@ def test_every_check_parses_as_a_command_of_ours(data: Path | None) -> None:
         assert args.data == data
 
 
+def test_what_is_to_be_seen_after_a_fix_is_not_in_files_of_before_it() -> None:
+    over = case_on_data(replace(found(), risks=(RISK,)), Path("/d"), is_over=True)
+    assert all("--data /d" in one.check for one in (*over.evidence, *over.risks))
+    assert over.actions.verify[0].startswith("on the node, which must record for that")
+    assert "--data" not in " ".join(over.actions.verify)
+
+
 def test_only_our_own_commands_get_the_directory() -> None:
     data = Path("/d")
     assert on_data("echo my-exhume top", data) == "echo my-exhume top"
