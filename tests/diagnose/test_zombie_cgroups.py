@@ -13,6 +13,7 @@ from exhume.diagnose.judge import case_of
 from exhume.diagnose.scene import Scene
 from exhume.model.case import Case
 from tests.diagnose.made_up import (
+    at,
     event,
     hold,
     lifecycle,
@@ -76,6 +77,21 @@ def test_starts_are_told_as_units_tells_them_and_those_between_counts_beside() -
     assert case.verdict.root_cause.details["starts"] == 2300
     assert case.chain[-1].claim.startswith("leaky.service was started 2,300 times, ")
     assert case.chain[-1].claim.endswith("with each of the 2,240 starts between two counts")
+
+
+def test_starts_are_those_of_all_that_the_command_beside_them_shows() -> None:
+    """Lifecycles are those of the stretch around the harm, and fewer."""
+    own = lifecycle("unit", "leaky.service", 400, zombies_per_start=1.0)
+    case = judged(story(lifecycles=(own,)))
+    assert case.chain[-1].claim.startswith("leaky.service was started 2,280 times, ")
+
+
+def test_starts_of_a_bare_process_are_shown_where_they_were_read() -> None:
+    rows = [(10 * i + 0.25 * k, "agentd", "keeper") for i in range(3, 59) for k in range(40)]
+    loop = lifecycle("process", "agentd", 2240, "loop", "keeper")
+    case = judged(story(events=(), lives=lives(rows), lifecycles=(loop,)))
+    (proof,) = (one for one in case.evidence if one.check.startswith("exhume units"))
+    assert (proof.window.start_ns, proof.window.end_ns) == (at(30), at(589.75) + 1)
 
 
 def test_a_function_known_by_the_kernels_own_trace_is_said_to_be() -> None:

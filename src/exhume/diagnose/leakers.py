@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.derive import starts as derived
 from exhume.derive.looks import ASKED_EVERY_NS, Looks, looks_at, misses_starts, same_instance
@@ -76,10 +77,12 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
     if gains is None:
         return ()
     found = []
-    for one in seen.lifecycles:
-        if one.starts < LEAST_STARTS or one.mark == "healthy":
+    for around in seen.lifecycles:
+        if around.starts < LEAST_STARTS or around.mark == "healthy":
             continue
-        wall, count = starts_of(seen, one)
+        wall, count = starts_of(seen, around)
+        # Who lived is read of the stretch around the harm, events of all that was asked for.
+        one = replace(around, starts=max(around.starts, int(count.sum())))
         if len(wall):
             heard = _heard(seen, gains) if one.kind == "process" else gains
             found.append(_weigh(seen, one, wall, count, heard))

@@ -172,7 +172,8 @@ def test_every_check_parses_as_a_command_of_ours(data: Path | None) -> None:
 
 def test_what_is_to_be_seen_after_a_fix_is_not_in_files_of_before_it() -> None:
     over = case_on_data(replace(found(), risks=(RISK,)), Path("/d"), is_over=True)
-    assert all("--data /d" in one.check for one in (*over.evidence, *over.risks))
+    checks = [*(one.check for one in over.evidence), *(one.check for one in over.risks)]
+    assert all("--data /d" in check for check in checks)
     assert over.actions.verify[0].startswith("on the node, which must record for that")
     assert "--data" not in " ".join(over.actions.verify)
 

@@ -247,6 +247,9 @@ def _starts(leaker: Leaker) -> dict[str, Figure]:
 
 def _leak(scene: Scene, leaker: Leaker) -> Step:
     name, window = leaker.culprit.name, scene.seen.window
+    lived = scene.seen.lives.wall_ns
+    if leaker.lifecycle.kind == "process" and len(lived):
+        window = Window(int(lived[0]), int(lived[-1]) + 1)  # execs of a whole night are not read
     starts = leaker.lifecycle.starts
     is_bound = leaker.is_upper or leaker.misses_starts
     many = f"{'at most ' if is_bound else ''}{leaker.per_start:.2f} zombies"
