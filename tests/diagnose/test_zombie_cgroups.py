@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from exhume.derive.case_words import parties
 from exhume.diagnose.hypotheses import HYPOTHESES
@@ -190,6 +190,15 @@ def test_where_nobody_is_known_it_is_said_how_to_find_them() -> None:
     assert "exhume zombies --last 10m" in case.actions.now[0]
     assert "NRestarts" in case.actions.now[1]
     assert case.actions.undo == ()
+
+
+def test_of_a_container_it_is_said_how_to_find_what_starts_it() -> None:
+    starts = tuple(replace(one, kind="container-start", subject="box") for one in STARTS)
+    box = lifecycle("container", "box", 2280, zombies_per_start=1.0)
+    case = judged(story(events=starts, lifecycles=(box,)))
+    find, stop = case.actions.now[:2]
+    assert "docker inspect -f '{{.HostConfig.RestartPolicy.Name}}' box" in find
+    assert stop == "stop that, and then docker stop box"
 
 
 def test_of_a_bare_process_the_one_is_named_who_starts_it() -> None:

@@ -261,9 +261,10 @@ def outlook(
 
 def outlook_words(ahead: Outlook) -> str:
     """When one walk takes long, and by what that is told; empty where it won't at this rate."""
-    walk, what = ahead.walks[-1], f"one walk over them ({ahead.walker})"
+    one = "a typical walk" if ahead.measured_walks else "one walk"
+    walk, what = ahead.walks[-1], f"{one} over them ({ahead.walker})"
     if ahead.longest_seconds >= walk.seconds:
-        return f"{what} took up to {ahead.longest_seconds:.1f} s already"
+        return f"walks over them ({ahead.walker}) took up to {ahead.longest_seconds:.1f} s already"
     if walk.in_ns is None:
         return ""
     each = f"{ahead.seconds_per_zombie * 1000:.2g} ms a zombie"

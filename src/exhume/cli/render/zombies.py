@@ -129,7 +129,8 @@ def _outlook(answer: ZombiesAnswer, outlook: Outlook, view: Viewpoint) -> list[R
                 when += f", {view.show(at)[:-3]}"
             else:
                 when, style = "in more than 10 years", Style()
-        text = Text(f"  one walk takes {walk.seconds:g} s from {walk.zombies:>6,} zombies on: ")
+        one = "a typical walk" if outlook.measured_walks else "one walk"
+        text = Text(f"  {one} takes {walk.seconds:g} s from {walk.zombies:>6,} zombies on: ")
         lines.append(text.append(when, style))
     per = f"{outlook.seconds_per_zombie * 1000:.2g} ms"
     said = f"Assumed: {per} a zombie and walk, as on bare metal (kernel commit dd8657b6c1cb). "

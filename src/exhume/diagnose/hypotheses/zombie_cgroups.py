@@ -348,9 +348,15 @@ def _about_culprit(culprit: Party, parent: str) -> tuple[tuple[str, ...], str, t
         good = f"systemctl disable {unit} in the image, or repair what makes it die"
         return (f"systemctl stop {unit}",), good, (f"systemctl enable --now {unit}",)
     if culprit.container:
-        stop = f"docker stop {quote(culprit.container)} (and whatever starts it again)"
+        own = quote(culprit.container)
+        find = (
+            f"find what starts {culprit.container} again: systemctl list-units --all "
+            "--state=activating, or its restart policy: docker inspect -f "
+            f"'{{{{.HostConfig.RestartPolicy.Name}}}}' {own}"
+        )
         good = f"repair or remove whatever runs {culprit.container}"
-        return (stop,), good, (f"start {culprit.container} again",)
+        undo = (f"start what ran {culprit.container} again",)
+        return (find, f"stop that, and then docker stop {own}"), good, undo
     if culprit.comm:
         stop = f"stop {parent}, which starts {name} again and again"
         if not parent:
