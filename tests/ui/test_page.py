@@ -228,3 +228,26 @@ def test_samples_of_no_core_say_what_to_record(browser: Browser, tmp_path: Path)
         expect(tab.page.locator(".lane-note")).to_contain_text("perf record -a")
         tab.page.get_by_role("button", name="Select all that is shown").click()
         expect(tab.page.locator("canvas.flame")).to_be_visible()
+
+
+def test_a_filter_is_seen_and_can_be_dropped_before_anything_is_selected(tab: Watched) -> None:
+    tab.go("?comm=nobody")
+    chip = tab.page.locator(".selection.none .chip")
+    expect(chip).to_have_text(re.compile("comm nobody"))
+    chip.click()
+    expect(chip).to_have_count(0)
+    expect(tab.page).not_to_have_url(re.compile("comm"))
+
+
+def test_a_recording_without_samples_does_not_claim_that_cores_were_idle(
+    browser: Browser, tmp_path: Path
+) -> None:
+    write_segment(tmp_path, by_hand([]))
+    with served(tmp_path) as address, opened(browser, address) as tab:
+        tab.go()
+        tab.page.get_by_role("button", name="Select all that is shown").click()
+        for name in ("Flame", "Who ran", "Frames", "Samples", "Sub-second"):
+            tab.page.get_by_role("tab", name=name).click()
+            panel = tab.page.locator("[role=tabpanel]")
+            expect(panel).to_contain_text("No samples are in this recording")
+            expect(panel).not_to_contain_text("idle")

@@ -4,7 +4,7 @@ import { Export } from './Export'
 import { Filters } from './Filters'
 import { percent } from './figures'
 import { selected } from './selected'
-import { axis, filter, look, pick, picked, tab, TABS, type Tab, utc } from './state'
+import { axis, filter, hasFilter, look, pick, picked, tab, TABS, type Tab, utc } from './state'
 import { Diff } from './tabs/Diff'
 import { Events } from './tabs/Events'
 import { Flame } from './tabs/Flame'
@@ -41,6 +41,7 @@ export function Selection() {
         <p>
           Drag over the map to see who was on the cores. <button onClick={() => pick({ ...axis.value })}>Select all that is shown</button>
         </p>
+        {hasFilter.value && <Filters />}
       </section>
     )
   }

@@ -4,6 +4,7 @@ import type { FlameColumns } from '../api'
 import { hue } from '../colours'
 import { counted, percent, plain } from '../figures'
 import { collapse, focus, hide, only, search, shape, upside, zoomPath } from '../state'
+import { NoSamples } from '../tabs/NoSamples'
 import { duration } from '../time'
 import { FlameCanvas } from './FlameCanvas'
 import { laidOut, nodeAt, pathOf, pattern, searched } from './layout'
@@ -38,7 +39,7 @@ export function FlamePanel({ tree, totals, change, about, extra }: Properties) {
     setHeld(false)
     zoomPath.value = pathOf(tree, to).map((one) => tree.names[tree.frame[one]!]!)
   }
-  if (!tree.samples) return <p class="empty">No sample here. The cores were idle, the filter fits nobody, or nothing was recorded.</p>
+  if (!tree.samples) return <NoSamples />
   return (
     <div class="flame-panel">
       <div class="flame-bar">

@@ -4,6 +4,7 @@ import { useAnswer } from '../client'
 import { percent, plain, times } from '../figures'
 import { selected } from '../selected'
 import { search, tab } from '../state'
+import { NoSamples } from './NoSamples'
 import { Answered, Notes } from './parts'
 
 type Column = 'inclusive_percent_of_selection' | 'self_percent_of_selection' | 'times_baseline'
@@ -21,7 +22,7 @@ export function Frames() {
       {(answer) => (
         <>
           <Notes notes={answer.notes} />
-          {!answer.frames.length && <p class="empty">No sample here: the cores were idle, or the filter fits nobody.</p>}
+          {!answer.frames.length && <NoSamples />}
           <table>
             <thead>
               <tr>

@@ -4,6 +4,7 @@ import { counted, plain } from '../figures'
 import { selected } from '../selected'
 import { utc } from '../state'
 import { clock } from '../time'
+import { NoSamples } from './NoSamples'
 import { Answered } from './parts'
 
 export function Samples() {
@@ -16,7 +17,7 @@ export function Samples() {
             {answer.samples.length < answer.total ? `The first ${answer.samples.length} of ${counted(answer.total, 'sample')}; ` : `${counted(answer.total, 'sample')}; `}
             from the innermost function outwards.
           </p>
-          {!answer.total && <p class="empty">No sample: the cores were idle, or the filter fits nobody.</p>}
+          {!answer.total && <NoSamples />}
           <table>
             <thead>
               <tr><th>time</th><th class="figure">core</th><th>process</th><th class="figure">pid</th><th class="figure">tid</th><th>mode</th><th>stack</th></tr>

@@ -4,9 +4,10 @@ import { unpacked, useAnswer } from '../client'
 import { dark, heatTable } from '../colours'
 import { counted } from '../figures'
 import { selected } from '../selected'
-import { heat, pick, picked, utc } from '../state'
+import { hasFilter, heat, info, pick, picked, utc } from '../state'
 import { clock, contains, duration, length, type Span } from '../time'
 import { box, fontSize, scaled, schedule, sized, themed } from '../timeline/geometry'
+import { whyNoSamples } from './NoSamples'
 import { Answered } from './parts'
 
 /** Shown around a selection that is shorter: bursts are seen against what is quiet. */
@@ -140,7 +141,7 @@ function Heat({ cells }: { cells: SubSecondCells }) {
       <p class="faint small" role="status">
         {hovered !== null && at !== null
           ? `${clock(timeOf(at), utc.value, 3)}: ${counted(hovered ?? 0, 'sample')} in ${duration(1 / cells.rows)}`
-          : `The fullest cell has ${counted(cells.most, 'sample')}.`}
+          : cells.most > 0 ? `The fullest cell has ${counted(cells.most, 'sample')}.` : whyNoSamples(info.value?.samples ?? 0, hasFilter.value)}
       </p>
     </div>
   )

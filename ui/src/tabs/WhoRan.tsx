@@ -4,6 +4,7 @@ import { css, dark, HUES } from '../colours'
 import { counted, percent, plain, times } from '../figures'
 import { selected } from '../selected'
 import { addFilter, filter } from '../state'
+import { NoSamples } from './NoSamples'
 import { Answered, Notes } from './parts'
 
 /** Up to here cells have room for figures. */
@@ -60,7 +61,7 @@ export function WhoRan() {
             </table>
           </>
         ) : (
-          <p class="empty">Nobody was sampled: the cores were idle, or the filter fits nobody.</p>
+          <NoSamples />
         )
       }
     </Answered>
