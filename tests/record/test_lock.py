@@ -36,6 +36,7 @@ def test_a_second_one_is_refused_and_told_who_the_first_is(tmp_path: Path, held:
     with pytest.raises(ExhumeError) as caught:
         lock.acquire(tmp_path)
     assert f"another recorder (pid {os.getpid()})" in caught.value.what
+    assert f"`exhume status --data {tmp_path}`" in caught.value.todo
     assert "exhume status" in caught.value.todo
     assert caught.value.exit_code == EXIT_PERMISSION
 

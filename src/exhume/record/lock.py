@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -86,6 +87,7 @@ def _owner(fd: int) -> int:
 def _taken(data: Path, owner: int) -> ExhumeError:
     return ExhumeError(
         f"another recorder (pid {owner or 'unknown'}) writes to {data}",
-        todo="look at it with `exhume status`, stop it, or give --data another directory",
+        todo=f"look at it with `exhume status --data {shlex.quote(str(data))}`, stop it, or give "
+        "--data another directory",
         exit_code=EXIT_PERMISSION,
     )
