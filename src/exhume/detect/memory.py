@@ -55,9 +55,13 @@ def growth(seen: Observation) -> Iterator[Finding]:
         if found.per_hour >= _LEAST_GROWTH and grown >= 0.1 * float(values[0]):
             yield Finding(
                 "kernel-memory-growth",
-                f"{what} grows by {found.per_hour / 2**20:,.0f} MiB an hour",
+                f"{what} grows by {_size(found.per_hour)} an hour",
                 seen.window,
                 subject=what,
                 figures={"bytes_per_hour": round(found.per_hour), "now_bytes": int(values[-1])},
                 check=shown.series(field, seen.window),
             )
+
+
+def _size(count: float) -> str:
+    return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:,.0f} MiB"
