@@ -137,6 +137,16 @@ def test_no_recording_says_how_to_get_one(
         assert "exhume up" in run(f"{command} --last 1m", str(place), capsys, expect=65)
 
 
+def test_of_some_cores_that_do_not_exist_the_map_tells(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"cores --at {START} --for 1m --core 9,99 --json"
+    assert main([*words.split(), "--data", data]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["map"]["cores"] == [9]
+    assert err == "exhume: note: no core 99 in this window\n"
+
+
 @pytest.mark.parametrize("command", ["top", "flame"])
 def test_of_a_filter_that_nothing_fits_no_idle_core_is_made(
     command: str, data: str, capsys: pytest.CaptureFixture[str]
@@ -154,5 +164,9 @@ def test_of_a_filter_that_nothing_fits_no_idle_core_is_made(
         said = run(f"{command} {window} {wrong}", data, capsys, expect=64)
         assert said.startswith(f"exhume: no sample of {wrong} at any time recorded\n")
         assert complaint in said
+    assert main([*f"{command} {window} --core 9,99".split(), "--data", data]) == 0
+    assert capsys.readouterr().err == "exhume: note: no core 99: recorded are cores 0 to 11\n"
+    said = run(f"{command} {window} --core 100-300", data, capsys, expect=64)
+    assert "no core 100, 101, 102, 103, 104, 105, 106, 107 and 193 more\n" in said
     said = run(f"{command} {window} --core 99", data, capsys, expect=64)
     assert said == "exhume: no core 99\n  recorded are cores 0 to 11\n"

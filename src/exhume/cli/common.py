@@ -233,15 +233,18 @@ def need_cores(recording: Recording, cores: Sequence[int]) -> None:
     from exhume.store import queries
 
     known = queries.recorded_cores(recording) if cores else ()
-    if known and not set(known) & set(cores):
-        raise no_core(cores, known)
+    missing = sorted(set(cores) - set(known)) if known else []
+    if missing and len(missing) == len(set(cores)):
+        raise no_core(missing, known)
+    if missing:
+        error = no_core(missing, known)
+        tell_problems([f"{error.what}: {error.todo}"])
 
 
 def need_sampled(recording: Recording, window: Window, chosen: Filter) -> None:
     """Of a filter that no sample fits: whether it ever could, or names nobody."""
     from exhume.store import queries
 
-    need_cores(recording, chosen.cores)
     found = queries.never_sampled(recording, window, chosen)
     if found is None:
         return
@@ -261,7 +264,9 @@ def need_sampled(recording: Recording, window: Window, chosen: Filter) -> None:
 
 def no_core(cores: Sequence[int], known: Sequence[int]) -> ExhumeError:
     recorded = f"{min(known)} to {max(known)}" if known else "none"
-    return usage(f"no core {', '.join(map(str, cores))}", f"recorded are cores {recorded}")
+    named = ", ".join(map(str, cores[:_NAMES_IN_MESSAGE]))
+    more = f" and {len(cores) - _NAMES_IN_MESSAGE:,} more" if len(cores) > _NAMES_IN_MESSAGE else ""
+    return usage(f"no core {named}{more}", f"recorded are cores {recorded}")
 
 
 def need_recorded(spans: Sequence[Span], window: Window, view: Viewpoint) -> None:

@@ -73,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
         recording = common.open_recording(args)
         common.need_recorded(recording.spans(), window, view)
         answer = ask(recording, window, columns, cores)
+    if missing := sorted(set(cores) - set(answer.map.cores)):
+        common.tell_problems([f"{common.no_core(missing, ()).what} in this window"])
     if args.json:
         common.print_json(answer)
     else:
