@@ -11,6 +11,7 @@ from exhume.errors import EXIT_INTERNAL, ExhumeError
 
 POINTER, C_INT = ctypes.c_void_p, ctypes.c_int
 C_U64, C_U32 = ctypes.c_uint64, ctypes.c_uint32
+C_I64 = ctypes.c_int64
 
 Functions = Mapping[str, tuple[object, Sequence[object]]]
 """By name: what it returns, and what it takes."""

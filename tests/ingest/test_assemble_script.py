@@ -160,9 +160,9 @@ def test_samples_out_of_order_are_no_distances(tmp_path: Path) -> None:
 def test_memory_is_bounded_however_different_its_stacks_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(script_stacks, "MOST_FRAMES", 400)
+    monkeypatch.setattr(script_stacks, "MOST_NAMES", 400)
     monkeypatch.setattr(script_stacks, "MOST_NODES", 200)
-    monkeypatch.setattr(assemble_script, "MOST_FRAMES", 60)
+    monkeypatch.setattr(assemble_script, "MOST_NAMES", 60)
     monkeypatch.setattr(script, "BLOCK_BYTES", 4096)
     text = "".join(
         f"name{i % 100} 7/7 [000] {5 + i / 1000:.6f}: 1000000 cpu-clock:\n"
@@ -175,7 +175,7 @@ def test_memory_is_bounded_however_different_its_stacks_are(
     report = made.do_import(tmp_path / "out", str(tmp_path / "in.txt"), offset_ns=0)
     found = made.by_name(report)["in.txt"]
     assert (found.samples, found.kept) == (1000, 1000)
-    assert script_stacks.TOO_MANY in found.notes
+    assert assemble_script.TOO_MANY in found.notes
     kept = made.stacks(tmp_path / "out")
     assert sum(kept.values()) == 1000
     assert len({name for stack in kept for name in stack}) < 420

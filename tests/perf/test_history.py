@@ -225,7 +225,7 @@ def test_mappings_of_a_process_whose_fork_and_exec_were_lost_are_kept() -> None:
     )
     assert [file_at(known, 9, 30, a) for a in (0x1800, 0x5800)] == [11, 22]
     assert file_at(known, 9, 5, 0x1800) == 11  # it must have been there before we heard of it
-    assert known.space_pid[space(known, 9, 30)] == 9
+    assert known.maker(space(known, 9, 30)) == 9
 
 
 def test_mappings_of_a_child_whose_parent_nobody_knows_are_its_own() -> None:
@@ -242,7 +242,7 @@ def test_mappings_of_a_child_whose_parent_nobody_knows_are_its_own() -> None:
 
 def test_a_space_remembers_which_process_made_it_even_for_its_children() -> None:
     known = history(Story(execs=[(0, 4, 4, "node")], forks=[child(5, 6, 4)]))
-    assert known.space_pid[space(known, 6, 9)] == 4
+    assert known.maker(space(known, 6, 9)) == 4
 
 
 # --- a scan of /proc ---------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def test_the_dead_are_forgotten_and_the_living_are_not() -> None:
         assert cgroup(known, pid, 40) == pid
     assert name(known, 33, 40) == "stays"
     assert parent(known, 3, 40) == 1
-    assert set(known.space_pid) == {spaces[1], spaces[3]}
+    assert set(known.spaces.tolist()) == {spaces[1], spaces[3]}
 
 
 def test_a_thread_that_ends_does_not_take_its_process_along() -> None:

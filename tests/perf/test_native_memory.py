@@ -79,8 +79,9 @@ int main(void) {
         xh_seen seen = {process, space, stack, found};
         for (int round = 0; round < 2; round++) {
             uint32_t met = xh_places_count(places);
-            xh_names known = {places, -2, mode, 1, 2};
-            if (!xh_tree_name(names, &known, &maps, &all, top, &seen, ends)) return 10;
+            xh_names known = {places, -2, mode, 1, 2, 6, 300, {3, 4, 5, 6}, UINT32_MAX};
+            int64_t done = xh_tree_name(names, &known, &maps, &all, top, &seen, ends);
+            if (done != (int64_t)found) return 10;
             if (round && xh_places_count(places) != met) return 5;
             for (uint64_t i = 0; i < found; i++)
                 if (ends[i] >= xh_tree_count(names) || (round && process[i] && !ends[i])) return 11;

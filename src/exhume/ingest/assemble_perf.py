@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.ingest import made_code
-from exhume.ingest.collect import NO_SAMPLES, Seen, named_ratio
+from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Seen, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
@@ -139,6 +139,7 @@ class PerfAssembler:
             sum(one.in_made_code for one in taken), sum(len(one.rows) for one in taken)
         ):
             notes.append(note)
+        notes += [TOO_MANY] if any(one.has_too_many for one in taken) else []
         notes += sorted({doubt for one in taken for doubt in one.doubts})
         if note := sum((one.unwound for one in taken), Unwound()).note():
             notes.append(note)

@@ -9,11 +9,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.ingest.clocks import is_wall_time
-from exhume.ingest.collect import NO_SAMPLES, Collector, named_ratio
+from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Collector, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.rows import cores_of
-from exhume.ingest.script_stacks import MOST_FRAMES, TOO_MANY, ScriptStacks
+from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.streams import Inflated, Source
 from exhume.ingest.wanted_events import NONE, Wanted, choose, none_such
@@ -21,10 +21,10 @@ from exhume.model.arrays import I64, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
+from exhume.perf.bounds import MORE_NAMES, MOST_NAMES, MOST_THREADS
 from exhume.perf.joins import Rows
 from exhume.perf.script import ScriptBlock, ScriptReader
 from exhume.perf.script_scan import NO_NUMBER, Scanned
-from exhume.perf.symbolize import MORE_NAMES
 
 _SIDE_BAND = "PERF_RECORD_"
 """Instead of an event, in lines of `--show-task-events` and the like: no samples."""
@@ -59,6 +59,7 @@ class ScriptAssembler:
         self._counts: Counter[int] = Counter()
         self._threads = Rows(3)
         """pid, tid, and the number of its name."""
+        self._has_more_threads = False
 
     def run(self) -> Piece:
         try:
@@ -121,16 +122,24 @@ class ScriptAssembler:
         rows = wanted & ~is_idle
         comm = self._comm_numbers[columns.comm[rows]]
         pid, tid = (column[rows].astype(np.int64) for column in (columns.pid, columns.tid))
-        thread = self._threads.add(pid, tid, comm)
+        thread = self._threads.add(pid, tid, comm, most=MOST_THREADS)
+        if (thread < 0).any():
+            thread[thread < 0] = self._other_threads()
         node = self._stacks.nodes(comm, columns.stack[rows].astype(np.int64), list(self._comms))
         self._collected.keep(time[rows], core[rows], thread, node)
 
     def _comm_number(self, text: bytes) -> int:
         """Hostile texts have a new name in each line."""
         name, known = text.decode("utf-8", "replace"), self._comms
-        if name not in known and len(known) >= MOST_FRAMES:
+        if name not in known and len(known) >= MOST_NAMES:
             name = MORE_NAMES
         return known.setdefault(name, len(known))
+
+    def _other_threads(self) -> int:
+        """The one that stands for all that come late."""
+        self._has_more_threads = True
+        name = self._comms.setdefault(MORE_NAMES, len(self._comms))
+        return int(self._threads.add(*(np.array([one], np.int64) for one in (-1, -1, name)))[0])
 
     def _is_wanted(self) -> Bool:
         if self._chosen is None:
@@ -187,6 +196,10 @@ class ScriptAssembler:
             facts=self._facts(reader, tree, broken),
         )
 
+    @property
+    def _has_too_many(self) -> bool:
+        return self._has_more_threads or len(self._comms) > MOST_NAMES or self._stacks.has_too_many
+
     def _header_rate(self, reader: ScriptReader) -> float | None:
         for event in reader.header.events:
             if eventnames.plain(event.name) == self._wanted.measure:
@@ -207,7 +220,7 @@ class ScriptAssembler:
         if self._stacks.odd_lines:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
         notes = [self._times.note()] if self._times.is_relative else []
-        notes += [TOO_MANY] if self._stacks.has_too_many else []
+        notes += [TOO_MANY] if self._has_too_many else []
         notes += self._collected.seen.notes(self._wanted.measure, self._header_rate(reader))
         samples = self._by_name().total()
         return Facts(

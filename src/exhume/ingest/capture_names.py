@@ -21,6 +21,7 @@ from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
 from exhume.perf.births import exec_events, exit_events
+from exhume.perf.bounds import MOST_NAMES, MOST_NODES, MOST_THREADS
 from exhume.perf.datachunk import Chunk, KernelMap
 from exhume.perf.datafeatures import Features
 from exhume.perf.dataorder import Epoch, pick
@@ -36,6 +37,9 @@ from exhume.perf.symbols.kallsyms import BPF
 from exhume.perf.symbols.table import SymbolTable
 
 _MAX_KERNEL_MAPS = 1 << 16
+_MAX_FILES = 1 << 15
+_MAX_CGROUPS = 1 << 16
+_MAX_LATE_SYMBOLS = 1 << 16
 _MAX_FIRST_IPS = 1 << 14
 """So many are enough to see whether a copy of kallsyms is of that kernel."""
 _DYING_NS = 10 * 1_000_000_000
@@ -44,14 +48,19 @@ do_exit(): what comes after it (its cgroup, its parent) takes long where a node 
 
 
 class CaptureNames:
-    def __init__(self, places: Places, features: Features, recorded_ns: int) -> None:
+    def __init__(
+        self, places: Places, features: Features, recorded_ns: int, shares: int = 1
+    ) -> None:
         """`features` may still grow: those of a pipe come as records.
 
-        `recorded_ns`: when its file was written, in wall time.
+        `recorded_ns`: when its file was written, in wall time. `shares`: so many read the capture
+        at once, and share what may be kept.
         """
         self._places = places
         self._features = features
         self._recorded_ns = recorded_ns
+        self._shares = shares
+        self._has_too_many = False
         self._history = History()
         self._files: dict[int, MappedCode] = {}
         self._kernel_maps: list[KernelMap] = []
@@ -67,27 +76,40 @@ class CaptureNames:
         self._doubts: dict[str, str] = {}
         self._symbolizer: Symbolizer | None = None
         self._namer: Namer | None = None
+        self._late = 0
+        """Symbols of the kernel that came after its table was read."""
         self.kernel = KernelNames(None, "")
         self.dumped = DumpedStacks(self._history, self._cfi)
         self.deferred = DeferredStacks()
+
+    def is_known_file(self, hash_: int) -> bool:
+        """Need nobody say what file it is?"""
+        return hash_ in self._files or len(self._files) >= _MAX_FILES
 
     def note(self, chunk: Chunk) -> None:
         """What does not depend on the order of time."""
         if self._programs is None and chunk.files:
             self._programs = self._programs_for(chunk.files.values())
         for hash_, identity in chunk.files.items():
-            if self._programs is not None and hash_ not in self._files:
+            if self._programs is not None and not self.is_known_file(hash_):
                 self._files[hash_] = self._programs.code(identity, self._features.build_ids)
+        self._has_too_many |= len(self._files) >= _MAX_FILES
         if len(self._kernel_maps) < _MAX_KERNEL_MAPS:
             self._kernel_maps += chunk.kernel_maps
         self.deferred.note(chunk.deferred)
         for id_, path in chunk.cgroups.items():
-            self._cgroup_numbers[id_] = len(self._cgroup_paths)
-            self._cgroup_paths.append(path)
+            if len(self._cgroup_paths) < _MAX_CGROUPS:
+                self._cgroup_numbers[id_] = len(self._cgroup_paths)
+                self._cgroup_paths.append(path)
+            else:
+                self._has_too_many = True
         if len(chunk.parents.time):
             self._parents.append(chunk.parents)
         if self._symbolizer is not None:
             late = [(s.start, s.length, s.name, BPF) for s in chunk.kernel_symbols if not s.is_gone]
+            self._has_too_many |= self._late + len(late) > _MAX_LATE_SYMBOLS
+            late = late[: _MAX_LATE_SYMBOLS - self._late]
+            self._late += len(late)
             self._symbolizer.learn_kernel(late)
 
     def learn(self, epoch: Epoch) -> None:
@@ -151,6 +173,11 @@ class CaptureNames:
         return None if self._programs.is_newer(key, self._recorded_ns) else found
 
     @property
+    def has_too_many(self) -> bool:
+        """Not all that the capture tells is told apart."""
+        return self._has_too_many or (self._namer is not None and self._namer.has_too_many)
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """What may be wrong with the names so far."""
         return tuple(doubt for doubt in self._doubts.values() if doubt)
@@ -182,8 +209,12 @@ class CaptureNames:
                 self._places, self._features, self._kernel_maps, self._first_ips,
                 is_local=self._is_local,
             )  # fmt: skip
-            self._symbolizer = Symbolizer(FrameTable(), self._table, self.kernel.table)
-            self._namer = Namer(self._history, self._symbolizer, self._files)
+            frames = FrameTable(MOST_NAMES // self._shares)
+            self._symbolizer = Symbolizer(frames, self._table, self.kernel.table)
+            self._namer = Namer(
+                self._history, self._symbolizer, self._files,
+                MOST_NODES // self._shares, MOST_THREADS // self._shares,
+            )  # fmt: skip
         return self._namer
 
     def cgroups(self, ids: I64) -> I64:

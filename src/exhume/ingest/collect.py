@@ -22,6 +22,10 @@ NO_SAMPLES = (
     "it holds no samples: nothing ran that was watched, perf ended before it wrote any, or it is "
     "of `perf stat record`"
 )
+TOO_MANY = (
+    "it has more different functions, stacks or threads than are kept: what comes late in it is "
+    "shown as `[more …]`; in pieces of some minutes each it would be whole"
+)
 _UNKNOWN_RATE_HZ = 1000.0
 
 

@@ -33,6 +33,8 @@ from exhume.perf.naming import RawSamples
 from exhume.perf.native import Walked
 from exhume.perf.records import Lost
 
+_MAX_EVENTS = 1 << 18
+"""Births and deaths of processes; where there are many in a second like ones are one already."""
 _REAPED = -1
 """The only process id below 0 that the kernel gives: a task that is gone already."""
 
@@ -54,6 +56,8 @@ class Taken(Struct, frozen=True):
     """About its names."""
     in_made_code: int
     """Samples in code of a JIT that nothing names."""
+    has_too_many: bool
+    """Not all of its names and stacks are told apart."""
 
 
 class PerfShare:
@@ -68,11 +72,12 @@ class PerfShare:
         prefix = f"share-{share.number}-" if share.of > 1 else ""
         self._collected = Collector(context.folder, prefix)
         places = context.places.near(source.path)
-        self._names = CaptureNames(places, data.features, source.path.stat().st_mtime_ns)
+        self._names = CaptureNames(places, data.features, source.path.stat().st_mtime_ns, share.of)
         self._counts: Counter[int] = Counter()
         self._bad = 0
         # All is told to the last share: the others needn't go to the end.
         self.events: list[Event] = []
+        self._has_more_events = False
         self.lost = Lost()
 
     @property
@@ -89,7 +94,7 @@ class PerfShare:
             for epoch in in_order(self._chunks()):
                 self._names.learn(epoch)
                 if self._share.is_last:
-                    self.events += self._names.events(epoch)
+                    self._note_events(self._names.events(epoch))
                 if len(epoch.samples):
                     self._add(epoch)
                 self._names.forget(epoch)
@@ -100,8 +105,13 @@ class PerfShare:
         return Taken(
             rows, tree, threads, self._collected.seen, self._counts, self._bad,
             self._names.dumped.done, self._names.deferred.done, self._names.doubts,
-            ends_in_made_code(rows, tree),
+            ends_in_made_code(rows, tree), self._names.has_too_many or self._has_more_events,
         )  # fmt: skip
+
+    def _note_events(self, events: list[Event]) -> None:
+        room = _MAX_EVENTS - len(self.events)
+        self._has_more_events |= len(events) > room
+        self.events += events[:room]
 
     def _chunks(self) -> Iterator[Chunk]:
         parts: list[Source] = []
@@ -120,7 +130,7 @@ class PerfShare:
 
     def _decoded(self, walks: Iterator[Walked]) -> Iterator[Chunk]:
         for walked in walks:
-            chunk = decode(walked, self._data.tells_exec)
+            chunk = decode(walked, self._data.tells_exec, self._names.is_known_file)
             self._names.note(chunk)
             self._bad += chunk.bad
             self.lost += chunk.lost

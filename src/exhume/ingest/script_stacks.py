@@ -9,6 +9,7 @@ import numpy as np
 from exhume.derive.kernel_frames import is_idle_loop, kernel_mode
 from exhume.model.arrays import I32, I64, U8, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
+from exhume.perf.bounds import MOST_NAMES, MOST_NODES
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.joins import Rows
 from exhume.perf.script import ScriptBlock
@@ -21,29 +22,22 @@ from exhume.perf.script_frames import (
     stack_mode,
 )
 from exhume.perf.script_scan import Scanned
-from exhume.perf.symbolize import LOST_STACK_FRAME, UNKNOWN_KERNEL_FRAME, FrameTable
+from exhume.perf.symbolize import (
+    CUT_SHORT_FRAMES,
+    LOST_STACK_FRAME,
+    UNKNOWN_KERNEL_FRAME,
+    FrameTable,
+)
 from exhume.perf.tree import TreeBuilder
 
 _SPECIAL = -1
-MOST_FRAMES = 1 << 17
-MOST_NODES = 1 << 20
-"""A text may hold more different names and stacks than memory does (code without names has one for
-each address): those that come later are told by their innermost function alone, then by none."""
-TOO_MANY = (
-    "it has more different functions or stacks than are kept: what comes late in it is shown as "
-    "`[more …]`; in pieces of some minutes each it would be whole"
-)
-_OTHERS = [
-    Frame(f"[more {m.name.lower()} stacks than are kept]", "", FrameKind.UNKNOWN) for m in Mode
-]
-"""By mode: all stacks that end at a node are of one."""
 
 
 class ScriptStacks:
     def __init__(self) -> None:
-        self._frames = FrameTable(MOST_FRAMES)
-        self._others = self._frames.numbers(_OTHERS)
-        self._tree = TreeBuilder()
+        self._frames = FrameTable(MOST_NAMES)
+        self._others = self._frames.numbers(CUT_SHORT_FRAMES)
+        self._tree = TreeBuilder(MOST_NODES)
         self._reader = StackReader()
         self._lines: I64 = np.empty(0, np.int64)
         """By number of a line its frame, or that it takes the others of its stack to tell."""
@@ -69,7 +63,7 @@ class ScriptStacks:
     @property
     def has_too_many(self) -> bool:
         """Not all of them are told apart."""
-        return self.is_full or self._frames.is_full
+        return self._tree.is_full or self._frames.is_full
 
     def learn(self, block: ScriptBlock) -> None:
         """The stacks that are new in a block."""
@@ -133,7 +127,7 @@ class ScriptStacks:
         processes = [Frame(names[one], "", FrameKind.PROCESS) for one in comm[first].tolist()]
         numbers = self._frames.numbers(processes)
         below = self._tree.children(np.zeros(len(first), np.int64), numbers)[which]
-        if self.is_full:
+        if self._tree.is_full:
             ends = self._cut_short(stack, below)
         else:
             paths = [self._paths[one] for one in stack.tolist()]
@@ -144,10 +138,6 @@ class ScriptStacks:
         self._ends.append(ends)
         self._end_modes.append(self._modes[stack])
         return ends
-
-    @property
-    def is_full(self) -> bool:
-        return len(self._tree) >= MOST_NODES
 
     def _cut_short(self, stack: I64, below: I64) -> I64:
         """Nodes of stacks that the tree has no room for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from msgspec import Struct
@@ -57,7 +57,7 @@ class Chunk(Struct, frozen=True):
     parents: Statement
     """Of processes that were there before: perf writes their forks down with time 0."""
     files: dict[int, FileIdentity]
-    """By `Mappings.file_hash`; those of this chunk."""
+    """By `Mappings.file_hash`; those of this chunk that were not known."""
     kernel_maps: list[KernelMap]
     kernel_symbols: list[KernelSymbol]
     cgroups: dict[int, str]
@@ -68,8 +68,13 @@ class Chunk(Struct, frozen=True):
     """How often perf had read all buffers once."""
 
 
-def decode(walked: Walked, tells_exec: bool) -> Chunk:
-    """`tells_exec`: COMM records say whether they come from an exec (kernels since 3.16)."""
+def decode(
+    walked: Walked, tells_exec: bool, is_known: Callable[[int], bool] = lambda _: False
+) -> Chunk:
+    """`tells_exec`: COMM records say whether they come from an exec (kernels since 3.16).
+
+    `is_known`: files, by their hash, that need not be told again.
+    """
     rows = _code_only(walked.records)
     comms = records.comms(rows)
     if not tells_exec:
@@ -85,7 +90,9 @@ def decode(walked: Walked, tells_exec: bool) -> Chunk:
         old.parent_pid[is_process].astype(np.int64),
     )
     mappings = records.mappings(rows)
-    files = {hash_: identity for hash_, _, identity in records.mapped_files(rows, set())}
+    of_programs = mappings.file_hash[mappings.pid != _KERNEL_PID]
+    known = set(filter(is_known, distinct(of_programs).tolist()))
+    files = {hash_: identity for hash_, _, identity in records.mapped_files(rows, known)}
     kernel_maps = [
         KernelMap(start, length, offset, files[hash_].path)
         for start, length, offset, hash_ in _kernel_rows(mappings)

@@ -22,6 +22,8 @@ MAX_HELD_SAMPLES = 1 << 18
 """So many are not held back any longer, mark or not (files of other writers may have none)."""
 MAX_HELD_WORDS = 1 << 23
 """Likewise: 64 MiB of stacks, which with copies of memory are 8 KiB each."""
+MAX_HELD_OTHERS = 1 << 18
+"""Likewise: what is told of threads and mappings."""
 
 Table = TypeVar("Table", SampleColumns, Comms, Forks, Mappings)
 
@@ -85,8 +87,10 @@ def in_order(chunks: Iterable[Chunk]) -> Iterator[Epoch]:
         held.append(_Held.of(chunk))
         newest = max(newest, newest_ns(chunk))
         rounds += chunk.rounds
-        samples, words = (sum(sizes) for sizes in zip(*map(_sizes, held), strict=True))
-        if rounds >= 2 or samples > MAX_HELD_SAMPLES or words > MAX_HELD_WORDS:
+        most_held = MAX_HELD_SAMPLES, MAX_HELD_WORDS, MAX_HELD_OTHERS
+        sizes = (sum(sizes) for sizes in zip(*map(_sizes, held), strict=True))
+        is_much = any(size > most for size, most in zip(sizes, most_held, strict=True))
+        if rounds >= 2 or is_much:
             if limit or not newest:  # without any times there is nothing to wait for
                 epoch = _epoch(held, limit)
                 held = [one for one in held if not one.is_empty()]
@@ -95,8 +99,9 @@ def in_order(chunks: Iterable[Chunk]) -> Iterator[Epoch]:
     yield _epoch(held, np.iinfo(np.int64).max)
 
 
-def _sizes(held: _Held) -> tuple[int, int]:
-    return len(held.samples), len(held.words)
+def _sizes(held: _Held) -> tuple[int, int, int]:
+    others = (held.comms, held.forks, held.exits, held.mappings)
+    return len(held.samples), len(held.words), sum(len(table.time) for table in others)
 
 
 def newest_ns(chunk: Chunk) -> int:

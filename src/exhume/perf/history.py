@@ -12,8 +12,9 @@ import numpy as np
 from msgspec import Struct, field
 
 from exhume.derive.sets import distinct, is_in
-from exhume.model.arrays import I32, I64, U8, U64
+from exhume.model.arrays import I32, I64, U8, U64, Bool
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement, last_before, with_inheritance
+from exhume.perf.bounds import MORE_NAMES, MOST_ALIVE, MOST_MAPPINGS, MOST_NAMES
 from exhume.perf.records import Comms, Forks, Mappings, concat
 
 Mapping = Callable[[I64, U64], tuple[U64, U64]]
@@ -72,7 +73,12 @@ class Maps(Struct):
         return np.where(inside, self.file[at], np.uint64(0)), np.where(inside, offset, address)
 
     def of(self, spaces: I64) -> Maps:
-        rows = is_in(self.space, spaces)
+        return self._some(is_in(self.space, spaces))
+
+    def newest(self, count: int) -> Maps:
+        return self._some(slice(max(0, len(self.space) - count), None))
+
+    def _some(self, rows: Bool | slice) -> Maps:
         return Maps(
             self.space[rows], self.start[rows], self.end[rows], self.offset[rows], self.file[rows]
         )
@@ -91,8 +97,11 @@ class History:
         self._spaces = 0
         self._scanned: I64 = np.empty(0, np.int64)
         """Times of scans: what holds from then on may have begun long before."""
-        self.space_pid: dict[int, int] = {}
-        """Address space → the process that made it."""
+        self.spaces: I64 = np.empty(0, np.int64)
+        """Address spaces, in order, and the processes that made them."""
+        self._makers: I64 = np.empty(0, np.int64)
+        self.has_too_many = False
+        """Not all of what it was told is known."""
 
     def learn(self, side: SideBand) -> None:
         forks = side.forks
@@ -146,13 +155,18 @@ class History:
             self._space = concat([self._space, orphans], NOTHING_SAID)
             space = self._space.at(pid, mappings.time)
         self._maps.extend(space, mappings)
+        if len(self._maps.space) > MOST_MAPPINGS:
+            self._maps = self._maps.newest(MOST_MAPPINGS)
+            self.has_too_many = True
 
     def _new_spaces(self, count: int) -> I64:
         self._spaces += count
         return np.arange(self._spaces - count, self._spaces)
 
     def _remember(self, started: Statement) -> None:
-        self.space_pid.update(zip(started.value.tolist(), started.key.tolist(), strict=True))
+        order = np.argsort(started.value, kind="stable")  # of those before all are lower
+        self.spaces = np.concatenate([self.spaces, started.value[order]])
+        self._makers = np.concatenate([self._makers, started.key[order]])
 
     def _numbers(self, comm: U8) -> I64:
         unique, inverse = np.unique(
@@ -162,6 +176,10 @@ class History:
         for index, name in enumerate(unique):
             text = name.tobytes().rstrip(b"\0")
             number = self._name_numbers.get(text)
+            if number is None and len(self.names) >= MOST_NAMES:
+                self.has_too_many = True
+                text = MORE_NAMES.encode()
+                number = self._name_numbers.get(text)
             if number is None:
                 number = self._name_numbers[text] = len(self.names)
                 self.names.append(text.decode("utf-8", "replace"))
@@ -199,6 +217,12 @@ class History:
             return np.full(len(row), BEFORE_ALL, np.int64)
         return np.where(row >= 0, self._space.time[np.maximum(row, 0)], BEFORE_ALL)
 
+    def maker(self, space: int) -> int:
+        """The process that made an address space."""
+        row = int(np.searchsorted(self.spaces, space))
+        is_known = row < len(self.spaces) and self.spaces[row] == space
+        return int(self._makers[row]) if is_known else UNKNOWN
+
     def cgroup(self, pid: I32, time: I64) -> I64:
         return self._cgroup.at(pid.astype(np.int64), time)
 
@@ -223,10 +247,11 @@ class History:
         self._space = _latest(self._space, dead_pids, last_exit)
         self._cgroup = _latest(self._cgroup, dead_pids, last_exit)
         self._parent = _latest(self._parent, dead_pids, last_exit)
+        self.has_too_many |= max(len(self._comm.key), len(self._space.key)) >= MOST_ALIVE
         alive = distinct(self._space.value)
         self._maps = self._maps.of(alive)
-        living = set(alive.tolist())
-        self.space_pid = {space: pid for space, pid in self.space_pid.items() if space in living}
+        living = is_in(self.spaces, alive)
+        self.spaces, self._makers = self.spaces[living], self._makers[living]
 
 
 def _latest(said: Statement, dead: I64, died: I64) -> Statement:
@@ -240,4 +265,7 @@ def _latest(said: Statement, dead: I64, died: I64) -> Statement:
         said.key[rows], np.full(len(rows), np.iinfo(np.int64).max)
     )
     rows = rows[(death == UNKNOWN) | (death < said.time[rows])]
+    if len(rows) > MOST_ALIVE:
+        newest = np.argpartition(said.time[rows], -MOST_ALIVE)[-MOST_ALIVE:]
+        rows = rows[np.sort(newest)]
     return Statement(said.time[rows], said.key[rows], said.value[rows])

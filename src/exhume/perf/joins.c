@@ -6,7 +6,7 @@
  */
 #include "joins.h"
 
-enum { JOINS_ABI = 5 };
+enum { JOINS_ABI = 6 };
 
 int xh_joins_abi(void) { return JOINS_ABI; }
 
@@ -110,8 +110,11 @@ static int rows_grow(xh_rows *r) {
     return 0;
 }
 
-/* The number of a row, a new one if need be; FAILED when out of memory. */
-static uint32_t row_number(xh_rows *r, const int64_t *cells) {
+#define NO_ROOM (FAILED - 1)
+
+/* The number of a row, a new one if need be; FAILED when out of memory, NO_ROOM for a new one where there are
+ * `most` already. */
+static uint32_t row_number(xh_rows *r, const int64_t *cells, uint32_t most) {
     uint64_t hash = cells_hash(cells, r->width), at = hash & r->mask;
     for (; r->slots[at]; at = (at + 1) & r->mask) {
         const int64_t *other = r->cells + (uint64_t)(r->slots[at] - 1) * r->width;
@@ -119,6 +122,7 @@ static uint32_t row_number(xh_rows *r, const int64_t *cells) {
         while (c < r->width && other[c] == cells[c]) c++; /* two or three: a call of memcmp takes longer */
         if (c == r->width) return r->slots[at] - 1;
     }
+    if (r->count >= most) return NO_ROOM;
     if (r->count == r->room || 2ull * r->count >= r->mask) {
         if (rows_grow(r) != 0) return FAILED;
         for (at = hash & r->mask; r->slots[at];) at = (at + 1) & r->mask;
@@ -128,14 +132,14 @@ static uint32_t row_number(xh_rows *r, const int64_t *cells) {
     return r->count++;
 }
 
-/* The number of each row, new ones added. 0 when out of memory. */
-int xh_rows_add(xh_rows *r, const int64_t *const *columns, uint64_t n, int64_t *numbers) {
+/* The number of each row, new ones added until there are `most`; then they get -1. 0 when out of memory. */
+int xh_rows_add(xh_rows *r, const int64_t *const *columns, uint64_t n, uint32_t most, int64_t *numbers) {
     int64_t cells[MOST_COLUMNS];
     for (uint64_t i = 0; i < n; i++) {
         for (uint32_t c = 0; c < r->width; c++) cells[c] = columns[c][i];
-        uint32_t number = row_number(r, cells);
+        uint32_t number = row_number(r, cells, most);
         if (number == FAILED) return 0;
-        numbers[i] = number;
+        numbers[i] = number == NO_ROOM ? -1 : (int64_t)number;
     }
     return 1;
 }

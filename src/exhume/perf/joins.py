@@ -8,10 +8,12 @@ from functools import cache
 
 import numpy as np
 
-from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
+from exhume.clibrary import C_I64, C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I64
 
-ABI = 5
+ABI = 6
+MOST_ROWS = (1 << 32) - 3
+"""Two of the numbers say why there is none."""
 
 
 @cache
@@ -21,12 +23,13 @@ def library() -> ctypes.CDLL:
         "xh_rows_new": (POINTER, [C_U32]),
         "xh_rows_free": (None, [POINTER]),
         "xh_rows_count": (C_U32, [POINTER]),
-        "xh_rows_add": (C_INT, [POINTER, POINTER, C_U64, POINTER]),
+        "xh_rows_add": (C_INT, [POINTER, POINTER, C_U64, C_U32, POINTER]),
         "xh_rows_column": (None, [POINTER, C_U32, C_U32, POINTER]),
         "xh_last_before": (C_INT, [POINTER, POINTER, C_U32, POINTER, POINTER, C_U64, POINTER]),
         "xh_places_new": (POINTER, []),
         "xh_places_free": (None, [POINTER]),
         "xh_places_count": (C_U32, [POINTER]),
+        "xh_places_forget": (None, [POINTER]),
         "xh_places_cells": (None, [POINTER, C_U32, POINTER, POINTER]),
         "xh_places_name": (None, [POINTER, C_U32, POINTER]),
         "xh_tree_new": (POINTER, []),
@@ -35,7 +38,7 @@ def library() -> ctypes.CDLL:
         "xh_tree_nodes": (POINTER, [POINTER]),
         "xh_tree_children": (C_INT, [POINTER, POINTER, POINTER, C_U64, POINTER]),
         "xh_tree_modes": (POINTER, [POINTER]),
-        "xh_tree_name": (C_INT, [POINTER] * 7),
+        "xh_tree_name": (C_I64, [POINTER] * 7),
     }
     return load("perf/_joins", ("xh_joins_abi", ABI), functions)
 
@@ -72,14 +75,14 @@ class Rows:
     def __len__(self) -> int:
         return int(self._library.xh_rows_count(self._handle))
 
-    def add(self, *columns: I64) -> I64:
-        """The number of each row."""
+    def add(self, *columns: I64, most: int = MOST_ROWS) -> I64:
+        """The number of each row; -1 of new ones where there are `most` already."""
         if len(columns) != self._width:
             raise ValueError(f"rows of {self._width} columns, not of {len(columns)}")
         held = contiguous(columns)
         numbers = np.empty(len(held[0]), np.int64)
         if not self._library.xh_rows_add(
-            self._handle, pointers(held), len(numbers), numbers.ctypes.data
+            self._handle, pointers(held), len(numbers), most, numbers.ctypes.data
         ):
             raise MemoryError("no memory for more rows")
         return numbers

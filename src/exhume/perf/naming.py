@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.sets import distinct, is_in
 from exhume.model.arrays import I32, I64, U16, U64
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf.asof import UNKNOWN
+from exhume.perf.bounds import MORE_NAMES, MOST_NAMES, MOST_THREADS
 from exhume.perf.chains import Chains, chains_of
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
@@ -19,6 +21,8 @@ from exhume.perf.stack_names import MappedCode, StackNamer
 from exhume.perf.symbolize import Symbolizer
 
 _IDLE_NAME = "swapper"
+_OTHERS = int(np.iinfo(np.int64).min)
+"""The number of a name that stands for all that are not kept."""
 
 
 class RawSamples(Struct, frozen=True):
@@ -42,19 +46,31 @@ class Namer:
     """Holds what grows over a segment: frames, tree and threads."""
 
     def __init__(
-        self, history: History, symbolizer: Symbolizer, files: Mapping[int, MappedCode]
+        self,
+        history: History,
+        symbolizer: Symbolizer,
+        files: Mapping[int, MappedCode],
+        most_nodes: int | None = None,
+        most_threads: int = MOST_THREADS,
     ) -> None:
+        """`most_nodes`: of its tree, where that has a bound."""
         self._history = history
-        self._stacks = StackNamer(history, symbolizer, files)
+        self._stacks = StackNamer(history, symbolizer, files, most_nodes)
         self._threads = Rows(4)
         """pid, tid, name, cgroup."""
         self._parents: list[I32] = []
+        self._nameless: I64 = np.empty(0, np.int64)
+        """Threads whose names are not known."""
+        self._most_threads = most_threads
+        self._has_more_threads = False
 
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         """For each sample its thread and the node its stack ends at (numbers until `finish`)."""
         comm = self._history.name(raw.tid, raw.time)
         # Nameless: by its tid, as perf does. A reaped task has tid -1, with or without a pid.
-        comm = np.where(comm == UNKNOWN, -2 - raw.tid.astype(np.int64), comm)
+        nameless = np.flatnonzero(comm == UNKNOWN)
+        if len(nameless):
+            comm[nameless] = self._by_tid(raw.tid[nameless].astype(np.int64))
         cgroup = np.where(
             raw.cgroup == UNKNOWN, self._history.cgroup(raw.pid, raw.time), raw.cgroup
         )
@@ -92,15 +108,47 @@ class Namer:
         order = np.lexsort(keys[::-1])
         before = len(self._threads)
         numbers = np.empty(len(first), np.int64)
-        numbers[order] = self._threads.add(*(key[order] for key in keys))
+        numbers[order] = self._threads.add(*(key[order] for key in keys), most=self._most_threads)
         fresh = order[numbers[order] >= before]
         parents = self._history.parent_pid(raw.pid[first[fresh]], raw.time[first[fresh]])
         self._parents.append(parents.astype(np.int32))
+        if (numbers < 0).any():
+            numbers[numbers < 0] = self._other_threads()
         return numbers
+
+    def _other_threads(self) -> int:
+        """The one that stands for all that come late."""
+        if not self._has_more_threads:
+            self._parents.append(np.array([UNKNOWN], np.int32))
+        self._has_more_threads = True
+        ids = (np.array([one], np.int64) for one in (UNKNOWN, UNKNOWN, _OTHERS, UNKNOWN))
+        return int(self._threads.add(*ids)[0])
+
+    def _by_tid(self, tid: I64) -> I64:
+        """Instead of numbers of names."""
+        fresh = distinct(tid)
+        fresh = fresh[~is_in(fresh, self._nameless)][: MOST_NAMES - len(self._nameless)]
+        if len(fresh):
+            self._nameless = distinct(np.concatenate([self._nameless, fresh]))
+        if len(self._nameless) < MOST_NAMES:
+            return -2 - tid
+        return np.where(is_in(tid, self._nameless), -2 - tid, _OTHERS)
+
+    @property
+    def has_too_many(self) -> bool:
+        """Not all of what it was told is told apart."""
+        return (
+            self._has_more_threads
+            or self._history.has_too_many
+            or self._stacks.has_too_many
+            or len(self._nameless) >= MOST_NAMES
+        )
 
     def comm_text(self, comm: int) -> str:
         if comm >= 0:
             return self._history.names[comm]
+        if comm == _OTHERS:
+            return MORE_NAMES
         tid = -2 - comm
         return _IDLE_NAME if tid == 0 else f":{tid}"
 

@@ -276,6 +276,8 @@ class _Room:
         return found
 
 
+_MOST_OTHERS = 1 << 16
+"""Records that are no samples, in one walk: what is made of them takes ten times their size."""
 _LEAST_ROOM = {"samples": 0, "others": 256, "words": 0, "bytes": 1 << 15}
 
 
@@ -293,6 +295,7 @@ class Gathering:
         most = Counts()
         for size, least in _LEAST_ROOM.items():
             setattr(most, size, max(least, buffers * getattr(first, size)))
+        most.others = min(most.others, max(_MOST_OTHERS, first.others))
         self._room = _Room(most, tuple(_LEAST_ROOM))
 
     def has_room(self, bounds: Counts) -> bool:

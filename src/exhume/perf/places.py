@@ -27,6 +27,11 @@ class Places:
     def __len__(self) -> int:
         return int(self._library.xh_places_count(self.handle))
 
+    def forget(self) -> None:
+        """As if none had been met."""
+        self._library.xh_places_forget(self.handle)
+        self._named = 0
+
     def nameless(self) -> tuple[I64, U64]:
         """Code and offset of those that have no frame yet."""
         count = len(self) - self._named

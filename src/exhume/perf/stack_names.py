@@ -13,15 +13,15 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.derive.kernel_frames import kernel_mode
-from exhume.derive.sets import distinct
 from exhume.model.arrays import I8, I64
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.asof import UNKNOWN
+from exhume.perf.bounds import MOST_PLACES
 from exhume.perf.chains import Chains
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
 from exhume.perf.places import Places
-from exhume.perf.symbolize import Symbolizer
+from exhume.perf.symbolize import CUT_SHORT_FRAMES, Symbolizer
 from exhume.perf.tree import CodeMaps, CodeNames, TreeBuilder
 
 _KERNEL = -2
@@ -37,12 +37,20 @@ class MappedCode(Struct, frozen=True):
 
 class StackNamer:
     def __init__(
-        self, history: History, symbolizer: Symbolizer, files: Mapping[int, MappedCode]
+        self,
+        history: History,
+        symbolizer: Symbolizer,
+        files: Mapping[int, MappedCode],
+        most_nodes: int | None = None,
     ) -> None:
+        """`most_nodes`: where there are more, stacks are cut short."""
         self._history = history
         self._symbols = symbolizer
         self._files = files
-        self._tree = TreeBuilder()
+        self._tree = TreeBuilder(most_nodes)
+        self._others: tuple[int, ...] = (0,) * len(Mode)
+        if most_nodes is not None:
+            self._others = tuple(symbolizer.frames.numbers(CUT_SHORT_FRAMES).tolist())
         self._said: I8 = np.empty(0, np.int8)
         """The mode that each frame so far speaks for; -1 where it does not."""
         self._places = Places()
@@ -72,6 +80,11 @@ class StackNamer:
         self._tree.modes[nodes[lost]] = Mode.SYSTEM
         return nodes
 
+    @property
+    def has_too_many(self) -> bool:
+        """Not all stacks or functions are told apart."""
+        return self._tree.is_full or self._symbols.frames.is_full
+
     def finish(self) -> tuple[StackTree, I64]:
         """The tree, and each node's new number."""
         modes = self._tree.modes
@@ -79,13 +92,21 @@ class StackNamer:
 
     def _nodes(self, chains: Chains, top: I64, rows: tuple[I64, I64, I64]) -> I64:
         maps = self._code_maps(rows[1])
-        nodes = self._tree.name(chains, maps, self._code_names(), top, rows)
-        later = np.flatnonzero(nodes == 0)
-        if len(later):
-            self._name_places()
-            again = rows[0][later], rows[1][later], rows[2][later]
-            nodes[later] = self._tree.name(chains, maps, self._code_names(), top, again)
-        return nodes
+        parts: list[I64] = []
+        left = rows
+        while True:
+            nodes = self._tree.name(chains, maps, self._code_names(), top, left, MOST_PLACES)
+            later = np.flatnonzero(nodes == 0)
+            if len(later):
+                self._name_places()
+                again = left[0][later], left[1][later], left[2][later]
+                nodes[later] = self._tree.name(chains, maps, self._code_names(), top, again)
+            parts.append(nodes)
+            done = len(nodes)
+            if done == len(left[0]):
+                return nodes if len(parts) == 1 else np.concatenate(parts)
+            self._places.forget()
+            left = left[0][done:], left[1][done:], left[2][done:]
 
     def _code_maps(self, spaces: I64) -> CodeMaps:
         """Where whose code is mapped now, in these alone: most that come and go have no sample."""
@@ -114,7 +135,7 @@ class StackNamer:
         )
 
     def _jit_code(self, space: int, code: MappedCode | None) -> int:
-        pid = self._history.space_pid.get(space, UNKNOWN)
+        pid = self._history.maker(space)
         return self._code(f"jit-{pid}", (code.path if code else "") or "[anon]")
 
     def _code(self, key: str, path: str) -> int:
@@ -127,7 +148,7 @@ class StackNamer:
         )
         return CodeNames(
             self._places, self._said, _KERNEL - symbols.kernel_generation,
-            symbols.unknown, symbols.unknown_kernel, symbols.no_file,
+            symbols.unknown, symbols.unknown_kernel, symbols.no_file, self._others,
         )  # fmt: skip
 
     @staticmethod
@@ -143,8 +164,11 @@ class StackNamer:
         codes, offsets = self._places.nameless()
         by_number = list(self._codes)
         fresh = np.empty(len(codes), np.uint32)
-        for one in distinct(codes).tolist():
-            rows = codes == one
+        order = np.argsort(codes, kind="stable")
+        ordered = codes[order]
+        first = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+        for rows in np.split(order, first[1:]):
+            one = int(codes[rows[0]])
             if one < 0:
                 fresh[rows] = self._symbols.kernel(offsets[rows])
             else:

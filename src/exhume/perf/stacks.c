@@ -105,6 +105,14 @@ static uint32_t tree_child(xh_tree *t, uint32_t parent, uint32_t frame) {
     return t->count++;
 }
 
+/* The child of a node if there is one, else 0. */
+static uint32_t tree_found(const xh_tree *t, uint32_t parent, uint32_t frame) {
+    uint32_t number;
+    for (uint64_t at = node_hash(parent, frame) & t->mask; (number = t->slots[at]); at = (at + 1) & t->mask)
+        if (t->nodes[number].parent == parent && t->nodes[number].frame == frame) return number;
+    return 0;
+}
+
 /* The children of nodes, one each: children[i] is that of parent[i] with frame[i]. 0 when there is no
  * such parent, or when out of memory. */
 int xh_tree_children(xh_tree *t, const uint32_t *parent, const uint32_t *frame, uint64_t n,
@@ -155,6 +163,12 @@ xh_places *xh_places_new(void) {
 }
 
 uint32_t xh_places_count(const xh_places *p) { return p->count; }
+
+/* As if none had been met: who named them can name them again. */
+void xh_places_forget(xh_places *p) {
+    memset(p->slots, 0, (p->mask + 1) * sizeof *p->slots);
+    p->count = 0;
+}
 
 /* Code and offset of the places from `begin` on. */
 void xh_places_cells(const xh_places *p, uint32_t begin, int64_t *code, int64_t *offset) {
@@ -220,6 +234,10 @@ typedef struct {
     const int8_t *mode; /* by frame: what it speaks for, -1: nothing */
     /* Nameless frames: of a run of one the first stands for all. */
     uint32_t unknown, unknown_kernel, no_file;
+    /* A tree of so many nodes gets no new branches but these, by mode: below them are innermost functions,
+     * until it is twice as large. */
+    uint32_t most_nodes, others[4];
+    uint32_t most_places; /* new ones that come then have to wait until they are forgotten */
 } xh_names;
 
 /* Stack i has count[i] words, leaf first, with perf's context markers. */
@@ -336,10 +354,26 @@ static int frames_of(namer *w, const uint64_t *words, uint64_t n, int64_t space,
     return 1;
 }
 
+/* A node for frames that the tree has no room for, FAILED when out of memory. */
+static uint32_t cut_short(const xh_names *names, xh_tree *t, uint32_t top, const framed *stack) {
+    uint8_t mode = SYSTEM;
+    for (uint32_t i = 0; i < stack->count; i++)
+        if (names->mode[stack->root[i]] >= 0) mode = (uint8_t)names->mode[stack->root[i]];
+    if (stack->leaf == USER_CODE) mode = USER;
+    uint32_t node = tree_child(t, top, names->others[mode]), leaf = stack->root[stack->count - 1];
+    if (!node) return FAILED;
+    uint32_t below = tree_found(t, node, leaf);
+    if (!below && t->count < 2ull * names->most_nodes && !(below = tree_child(t, node, leaf))) return FAILED;
+    node = below ? below : node;
+    t->modes[node] = mode;
+    return node;
+}
+
 /* The node where frames lead to below `top`, FAILED when out of memory. */
 static uint32_t node_of(namer *w, xh_tree *t, uint32_t process, uint32_t top, const framed *stack) {
     const xh_names *names = w->names;
     uint64_t at = 0, count = stack->count;
+    int is_full = t->count >= names->most_nodes;
     if (process == w->process)
         while (at < count && at < w->gone && stack->root[at] == w->way[at + 1].frame) at++;
     w->process = process;
@@ -350,8 +384,8 @@ static uint32_t node_of(namer *w, xh_tree *t, uint32_t process, uint32_t top, co
         uint32_t frame = stack->root[at];
         int is_nameless = frame == names->unknown || frame == names->unknown_kernel || frame == names->no_file;
         if (!is_nameless || frame != next.frame) {
-            next.node = tree_child(t, next.node, frame);
-            if (!next.node) return FAILED;
+            next.node = is_full ? tree_found(t, next.node, frame) : tree_child(t, next.node, frame);
+            if (!next.node) return is_full ? cut_short(names, t, top, stack) : FAILED;
         }
         next.frame = frame;
         if (names->mode[frame] >= 0) next.mode = (uint8_t)names->mode[frame];
@@ -369,8 +403,9 @@ static int is_same(const xh_seen *rows, uint64_t a, uint64_t b) {
 
 /* nodes[i]: where the stack of row i ends below the node top[process] of its process; 0, which is the
  * root, where a place of it has no frame yet. Whatever leads to the same names is one node. Equal rows are
- * looked at once. 0 when out of memory. */
-int xh_tree_name(xh_tree *t, const xh_names *names, const xh_maps *maps, const xh_chains *chains,
+ * looked at once. Returns how many rows were: less than all where there are as many places as may be, -1 when
+ * out of memory. */
+int64_t xh_tree_name(xh_tree *t, const xh_names *names, const xh_maps *maps, const xh_chains *chains,
                  const uint32_t *top, const xh_seen *rows, uint32_t *nodes) {
     enum { BLOCK = 32 };
     namer w = {.names = names, .maps = maps, .space = -1, .process = FAILED};
@@ -379,7 +414,9 @@ int xh_tree_name(xh_tree *t, const xh_names *names, const xh_maps *maps, const x
     w.words = calloc(KNOWN_WORDS, sizeof *w.words); /* of no kind: like no word */
     int is_done = xh_groups_make(&w.by_space, maps->space, maps->start, maps->count) && slots && w.words;
     if (is_done) w.group = xh_group_of(&w.by_space, w.space);
-    for (uint64_t begin = 0; is_done && begin < rows->count; begin += BLOCK) {
+    int is_full = 0;
+    uint64_t done = 0;
+    for (uint64_t begin = 0; is_done && !is_full && begin < rows->count; begin += BLOCK) {
         uint64_t end = rows->count - begin < BLOCK ? rows->count : begin + BLOCK;
         /* Slots lie anywhere: all of a block are fetched from memory before the first is looked at. */
         for (uint64_t i = begin; i < end; i++) {
@@ -389,6 +426,9 @@ int xh_tree_name(xh_tree *t, const xh_names *names, const xh_maps *maps, const x
             __builtin_prefetch(slots + slot[i - begin], 1);
         }
         for (uint64_t i = begin; is_done && i < end; i++) {
+            is_full = names->places->count >= names->most_places;
+            if (is_full) break;
+            done = i + 1;
             uint64_t at = slot[i - begin];
             while (slots[at] && !is_same(rows, slots[at] - 1, i)) at = (at + 1) & mask;
             if (slots[at]) {
@@ -408,5 +448,5 @@ int xh_tree_name(xh_tree *t, const xh_names *names, const xh_maps *maps, const x
     }
     namer_free(&w);
     free(slots);
-    return is_done;
+    return is_done ? (int64_t)done : -1;
 }

@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from exhume.model.arrays import I64, U64
-from exhume.model.stack import Frame, FrameKind
+from exhume.model.stack import Frame, FrameKind, Mode
+from exhume.perf.bounds import MORE_NAMES
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.symbols import kallsyms
 from exhume.perf.symbols.demangle import demangle_all
@@ -21,14 +22,16 @@ UNKNOWN_KERNEL_FRAME = Frame("[unknown]", KERNEL_MODULE, FrameKind.UNKNOWN)
 """Apart from the other: a stack that ends here is system time, one that ends there user time."""
 LOST_STACK_FRAME = Frame("[stack lost]", "", FrameKind.UNKNOWN)
 """Instead of a stack whose addresses were in a damaged part of the log."""
+CUT_SHORT_FRAMES = tuple(
+    Frame(f"[more {mode.name.lower()} stacks than are kept]", "", FrameKind.UNKNOWN)
+    for mode in Mode
+)
+"""Instead of stacks that a tree has no room for, by mode: all that end at a node are of one."""
 
 NO_FILE_FRAME = Frame("[anon]", "", FrameKind.UNKNOWN)
 """Code of a JIT that left no map: its addresses mean nothing, and there are thousands."""
 
 FindTable = Callable[[str], SymbolTable | None]
-
-
-MORE_NAMES = "[more names than are kept]"
 
 
 class FrameTable:
@@ -145,6 +148,9 @@ class Symbolizer:
     def _nameless(self, path: str, module: str, addresses: U64) -> I64:
         if is_made_code(path):
             return np.full(len(addresses), self.no_file, np.int64)
+        if self.frames.is_full:  # to spell millions of names takes minutes
+            other = self.frames.number(Frame(MORE_NAMES, "", FrameKind.UNKNOWN))
+            return np.full(len(addresses), other, np.int64)
         unique, inverse = np.unique(addresses, return_inverse=True)  # in order they compress well
         numbers = self.frames.numbers(_nameless(module, address) for address in unique.tolist())
         return numbers[inverse]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from exhume.model.arrays import I8, I64, U8
 from exhume.model.stack import Frame, StackTree
 from exhume.perf.chains import Chains
-from exhume.perf.joins import library
+from exhume.perf.joins import MOST_ROWS, library
 from exhume.perf.places import Places
 
 _NODE = np.dtype([(name, np.uint32) for name in ("frame", "parent", "depth", "last_child")])
@@ -74,6 +74,8 @@ class CodeNames(Struct, frozen=True):
     unknown_kernel: int
     no_file: int
     """Nameless frames: of a run of one the first stands for all."""
+    others: tuple[int, ...] = (0, 0, 0, 0)
+    """By mode: instead of stacks that the tree has no room for."""
 
 
 class _Maps(ctypes.Structure):
@@ -95,6 +97,9 @@ class _Names(ctypes.Structure):
         ("unknown", ctypes.c_uint32),
         ("unknown_kernel", ctypes.c_uint32),
         ("no_file", ctypes.c_uint32),
+        ("most_nodes", ctypes.c_uint32),
+        ("others", ctypes.c_uint32 * 4),
+        ("most_places", ctypes.c_uint32),
     ]
 
 
@@ -116,11 +121,17 @@ class _Seen(ctypes.Structure):
 class TreeBuilder:
     """The tree of names. Nodes get numbers as they come; `finish` renumbers them breadth first."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        """`most`: so many nodes, and as many again of stacks that `name` has cut short."""
         self._tree = _Tree()
+        self._most = most
 
     def __len__(self) -> int:
         return len(self._tree)
+
+    @property
+    def is_full(self) -> bool:
+        return self._most is not None and len(self) >= self._most
 
     def children(self, parent: I64, frame: I64) -> I64:
         """The child of each node for that frame, made if need be."""
@@ -138,12 +149,19 @@ class TreeBuilder:
         return found.astype(np.int64)
 
     def name(
-        self, chains: Chains, maps: CodeMaps, names: CodeNames, top: I64, rows: tuple[I64, I64, I64]
+        self,
+        chains: Chains,
+        maps: CodeMaps,
+        names: CodeNames,
+        top: I64,
+        rows: tuple[I64, I64, I64],
+        most_places: int = MOST_ROWS,
     ) -> I64:
         """Of rows of a process, its address space and a stack: the node below `top[process]`.
 
         0, the root, where the stack has a place without a frame: it is among the places from then
-        on, and who gives it one may ask again. Whatever leads to the same names is one node.
+        on, and who gives it one may ask again. Whatever leads to the same names is one node. Where
+        there are `most_places`, what comes then is not answered.
         """
         tops, process = (np.ascontiguousarray(one, np.uint32) for one in (top, rows[0]))
         space, stack = (np.ascontiguousarray(one, np.int64) for one in rows[1:])
@@ -156,26 +174,30 @@ class TreeBuilder:
             raise ValueError("a process, stack or node that there is not")
         mode = np.ascontiguousarray(names.mode, np.int8)
         nameless = names.unknown, names.unknown_kernel, names.no_file
-        if max(names.places.last_frame, *nameless) >= len(mode):
+        if max(names.places.last_frame, *nameless, *names.others) >= len(mode):
             raise ValueError("not all frames are told of")
         columns = [np.ascontiguousarray(getattr(maps, name), np.int64) for name in _MAP_COLUMNS]
         where = [column.ctypes.data for column in columns]
         facts = (
-            _Names(names.places.handle, names.kernel, mode.ctypes.data, *nameless),
+            _Names(
+                names.places.handle, names.kernel, mode.ctypes.data, *nameless,
+                MOST_ROWS if self._most is None else self._most, names.others, most_places,
+            ),
             _Maps(*where, len(columns[0])),
             _Chains(chains.at.ctypes.data, chains.count.ctypes.data),
         )  # fmt: skip
         seen = _Seen(process.ctypes.data, space.ctypes.data, stack.ctypes.data, len(process))
         found = np.empty(len(process), np.uint32)
-        if not self._tree.library.xh_tree_name(
+        done = self._tree.library.xh_tree_name(
             self._tree.handle,
             *map(ctypes.addressof, facts),
             tops.ctypes.data,
             ctypes.addressof(seen),
             found.ctypes.data,
-        ):
+        )
+        if done < 0:
             raise MemoryError("no memory for the tree of names")
-        return found.astype(np.int64)
+        return found[:done].astype(np.int64)
 
     @property
     def modes(self) -> U8:
