@@ -370,7 +370,7 @@ def test_of_a_log_alone_nothing_is_claimed_about_cores_and_what_may_hurt(
     assert cli.main(["check", "--data", out]) == 2
     text = capsys.readouterr().out
     assert text.startswith("UNKNOWN")
-    assert "no counters are in the files" in text
+    assert "no counts of memory cgroups are in the files" in text
     assert cli.main(["cores", "--data", out]) == 0
     text = capsys.readouterr().out
     assert "No times of cores were recorded in this window." in text
