@@ -175,10 +175,13 @@ def test_short_stops_in_many_of_its_periods_are_told_too() -> None:
 
 
 def test_loops_are_told_and_short_jobs_are_not() -> None:
-    seen = observation(
-        lifecycles=(lifecycle("unit", "a.service", 60), lifecycle("unit", "b", 60, "scheduled"))
-    )
+    unit, timer = lifecycle("unit", "a.service", 60), lifecycle("unit", "b", 60, "scheduled")
+    bare = lifecycle("process", "agent", 60, "loop")
+    seen = observation(lifecycles=(unit, timer, bare))
     assert [one.subject for one in found("crash-loop", seen)] == ["a.service"]
+    (again,) = found("restart-loop", seen)
+    assert again.subject == "agent"
+    assert "how it ends is not recorded" in again.claim
 
 
 def test_a_fork_storm_names_the_parent_of_most() -> None:

@@ -17,6 +17,7 @@ FORK_STORM = 500.0
 
 
 def crash_loops(seen: Observation) -> Iterator[Finding]:
+    """A bare process that nobody saw fail is only started again and again."""
     for one in seen.lifecycles:
         if one.mark not in ("crash loop", "loop"):
             continue
@@ -36,7 +37,7 @@ def crash_loops(seen: Observation) -> Iterator[Finding]:
         if not one.starts:  # its supervisor says so
             claim = f"{one.kind} {one.name} fails again and again: {one.detail or 'it waits'}"
         yield Finding(
-            "crash-loop",
+            "crash-loop" if one.mark == "crash loop" else "restart-loop",
             claim,
             seen.window,
             subject=one.name,

@@ -81,7 +81,7 @@ def merged(*parts: Sequence[Risk]) -> tuple[Risk, ...]:
 
 
 def _family(kind: str) -> str:
-    of_units = ("crash-loop", "failing-agent", "poor-success", "unknown-agent")
+    of_units = ("crash-loop", "restart-loop", "failing-agent", "poor-success", "unknown-agent")
     return "unit" if kind in of_units else kind
 
 

@@ -12,7 +12,7 @@ from exhume.model.window import Window
 
 # Findings that are a risk by themselves; all others are what busy machines look like.
 _RISKY = (
-    "crash-loop", "zombie-cgroups", "interrupt-imbalance", "kernel-memory-growth",
+    "crash-loop", "restart-loop", "zombie-cgroups", "interrupt-imbalance", "kernel-memory-growth",
     "starved-network-thread", "deferred-softirqs", "packets-dropped", "network-limit", "cpu-steal",
     "swap-storm", "realtime-hog",
 )  # fmt: skip
