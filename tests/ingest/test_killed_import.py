@@ -14,6 +14,7 @@ import pytest
 
 import exhume.ingest.importing as importing
 import exhume.ingest.work as work
+from exhume.ingest import merge
 from exhume.store.recording import Recording
 from exhume.store.writer import write_segment
 from tests.ingest import made
@@ -118,3 +119,57 @@ def test_what_is_left_of_a_killed_import_is_waited_for(tmp_path: Path) -> None:
     do_import(tmp_path / "out", path)
     ended, _ = os.waitpid(left, os.WNOHANG)
     assert ended == left, "it went on beside it"
+
+
+def test_killed_at_any_step_of_merging_anew_it_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is merged anew begins when the old did, and either is cut into several segments."""
+    monkeypatch.setattr(merge, "MAX_ROWS", 300)
+    first = write(tmp_path / "a.txt", made.script(5.0, start_ns=20 * NS))
+    second = write(tmp_path / "b.txt", made.script(5.0, start_ns=30 * NS))
+    once, was = tmp_path / "once", tmp_path / "was"
+    do_import(once, first, second, offset_ns=STARTED_NS)
+    do_import(was, first, offset_ns=STARTED_NS)
+    assert len(segments(was)) > 1
+    real = Path.rename
+    for steps in range(100):
+        left = steps
+
+        def dying(path: Path, to: Path) -> Path:
+            nonlocal left
+            if left == 0:
+                raise Killed
+            left -= 1
+            return real(path, to)
+
+        out = tmp_path / f"out-{steps}"
+        shutil.copytree(was, out)
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "rename", dying)
+            try:
+                do_import(out, second, offset_ns=STARTED_NS)
+                break
+            except Killed:
+                pass
+        assert total(out) >= 500, "what was there stays"
+        do_import(out, second, offset_ns=STARTED_NS)
+        assert stacks(out) == stacks(once), steps
+        assert total(out) == 1000
+    assert steps > 6, "it was killed in the middle of it"
+
+
+def test_a_damaged_segment_does_not_take_others_of_its_import_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge, "MAX_ROWS", 300)
+    out = tmp_path / "out"
+    first = write(tmp_path / "a.txt", made.script(5.0, start_ns=20 * NS))
+    do_import(out, first, offset_ns=STARTED_NS)
+    *others, last = sorted((out / "segments").iterdir())
+    (last / "meta.json").write_text("{")
+    kept = total(out)
+    assert others
+    second = write(tmp_path / "b.txt", made.script(1.0, start_ns=30 * NS))
+    do_import(out, second, offset_ns=STARTED_NS)
+    assert total(out) == kept + 100

@@ -28,7 +28,7 @@ from exhume.ingest.streams import Progress, Source
 from exhume.ingest.symbols import Places
 from exhume.ingest.together import MOST_AT_ONCE, together
 from exhume.ingest.tuning import tune
-from exhume.ingest.written import Named, as_piece, listed, origin, remove, written
+from exhume.ingest.written import Named, as_piece, candidates, listed, origin, remove, written
 from exhume.processes import die_with
 from exhume.store.allocator import give_back
 from exhume.store.writer import write_segment
@@ -250,22 +250,24 @@ def merge_segment(task: MergeTask) -> dict[str, int]:
         for part in windows(placed, *free, task.jobs)
     ]
 
-    def write(number: int, begin: int, end: int) -> tuple[Path, dict[str, int]] | None:
+    # What is merged anew stays until all of the new is there: one of both is whole at any time.
+    there = candidates(task.root, *whole)
+
+    def write(number: int, begin: int, end: int) -> dict[str, int] | None:
         found = merge(placed, begin, end, origin(task.hints, inputs, number, len(parts)))
         if found is None:
             return None
-        return write_segment(task.root, found.data, found.pieces, found.counts), found.kept
+        write_segment(task.root, found.data, found.pieces, found.counts, there)
+        return found.kept
 
     works = [partial(write, number, *part) for number, part in enumerate(parts, 1)]
-    paths: list[Path] = []
     kept: Counter[str] = Counter()
     for at in range(0, len(works), task.jobs):
         for made in together(works[at : at + task.jobs]):
             if made is not None:
-                paths.append(made[0])
-                kept.update(made[1])
+                kept.update(made)
     for one in old:
-        remove(one.segments, besides=paths)
+        remove(one.segments)
     placed.clear()
     _rest()
     return kept

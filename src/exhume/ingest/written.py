@@ -88,16 +88,18 @@ def written(root: Path, node: str, start_ns: int, end_ns: int) -> list[Written]:
 
     Left-overs of a crash are removed on the way.
     """
-    candidates = _candidates(root, start_ns, end_ns)
-    if not candidates:
+    paths = candidates(root, start_ns, end_ns)
+    if not paths:
         return []  # mostly so: what it takes to read segments is not even loaded
     from exhume.store.segment import Segment
 
     groups: dict[tuple[str, int], list[Segment]] = {}
-    for path in candidates:
+    unread = 0
+    for path in paths:
         try:
             segment = Segment(path)
         except (DamagedFileError, NewerFormatError):
+            unread += 1
             continue
         said = segment.origin.imported
         if said and segment.origin.boot_id == boot_id(node):
@@ -108,14 +110,17 @@ def written(root: Path, node: str, start_ns: int, end_ns: int) -> list[Written]:
     ]
     whole: list[Written] = []
     for one, parts in sorted(found, key=lambda entry: -len(entry[0].ids)):
-        if len(one.segments) < parts or any(one.ids <= other.ids for other in whole):
+        # One that can't be read may be what a group lacks: the others of it are all there is.
+        is_short = len(one.segments) + unread < parts
+        if is_short or any(one.ids <= other.ids for other in whole):
             remove(one.segments)  # cut short, or merged into the other and not removed yet
         else:
             whole.append(one)
     return whole
 
 
-def _candidates(root: Path, start_ns: int, end_ns: int) -> list[Path]:
+def candidates(root: Path, start_ns: int, end_ns: int) -> list[Path]:
+    """Segments that begin in [start, end), by their names."""
     folder = layout.segments_path(root)
     try:
         names = sorted(entry.name for entry in folder.iterdir())
@@ -129,10 +134,9 @@ def _candidates(root: Path, start_ns: int, end_ns: int) -> list[Path]:
     return found
 
 
-def remove(segments: Sequence[Segment], besides: Sequence[Path] = ()) -> None:
+def remove(segments: Sequence[Segment]) -> None:
     for segment in segments:
-        if segment.path not in besides:
-            remove_directory(segment.path)
+        remove_directory(segment.path)
 
 
 def as_piece(segment: Segment) -> Piece:

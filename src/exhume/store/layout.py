@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,9 +61,15 @@ def segment_name(start_wall_ns: int, boot_id: str, start_ns: int) -> str:
     return f"{start:%Y%m%dT%H%M%SZ}-{boot}-{max(0, start_ns) // 1_000_000}"
 
 
-def segment_path(root: Path, data: SegmentData) -> Path:
-    wall_ns = data.clock.wall(data.start_ns)
-    return segments_path(root) / segment_name(wall_ns, data.origin.boot_id, data.start_ns)
+def segment_path(root: Path, data: SegmentData, taken: Collection[Path] = ()) -> Path:
+    """None of those that are `taken`: then its number is the next that is free."""
+    wall_ns, number_ns = data.clock.wall(data.start_ns), data.start_ns
+    while True:
+        name = segment_name(wall_ns, data.origin.boot_id, number_ns)
+        path = segments_path(root) / name
+        if path not in taken:
+            return path
+        number_ns += 1_000_000
 
 
 def wall_ns_of_name(name: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -55,21 +55,26 @@ class Apart(Struct, frozen=True):
 
 
 def write_segment(
-    root: Path, data: SegmentData, pieces: Pieces | None = None, counts: I64 | None = None
+    root: Path,
+    data: SegmentData,
+    pieces: Pieces | None = None,
+    counts: I64 | None = None,
+    beside: Collection[Path] = (),
 ) -> Path:
     """The directory of the segment. Samples too many for memory may come as pieces instead.
 
-    Closing the same stretch again after a crash gives the segment that is already there.
+    Closing the same stretch again after a crash gives the segment that is already there, unless it
+    is to stay `beside` the new one.
     """
     apart = None if pieces is None else Apart(pieces, counts)
-    return write_summed_up(root, data, apart)[0]
+    return write_summed_up(root, data, apart, beside)[0]
 
 
 def write_summed_up(
-    root: Path, data: SegmentData, apart: Apart | None = None
+    root: Path, data: SegmentData, apart: Apart | None = None, beside: Collection[Path] = ()
 ) -> tuple[Path, RollUps]:
     """As `write_segment`; also what was summed up on the way."""
-    path = layout.segment_path(root, data)
+    path = layout.segment_path(root, data, beside)
     parent = path.parent
     parent.mkdir(parents=True, exist_ok=True)
     temporary = parent / f"{layout.TEMPORARY}{path.name}-{os.getpid()}"
