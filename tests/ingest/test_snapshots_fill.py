@@ -143,3 +143,23 @@ def test_zombies_are_what_two_counts_taken_together_leave() -> None:
     assert with_zombies([tracked, live, said])[-1] is said
     late = gauge("memcg.live", [100], [4])
     assert with_zombies([tracked, late]) == (tracked, late)
+
+
+def test_what_goes_on_from_a_young_counter_is_not_below_zero() -> None:
+    """A reading within the filler's first second: how much of that lay before it is a guess."""
+    exact = counters([0.63, 1.63, 2.63], [(44, 50, 6)] * 2, base=8)
+    filler = counters([0.0, 1.0, 2.0, 3.0], [(44, 56, 0)] * 3)
+    for block in filled(exact, filler):
+        known = block.values[block.values != MISSING]
+        assert (known >= 0).all()
+        assert (np.diff(known) >= 0).all()
+
+
+def test_what_came_before_a_reboot_keeps_its_own_scale() -> None:
+    exact = counters([100.5, 101.5, 102.5], [(10, 0, 90)] * 2, base=20)
+    filler = counters([float(at) for at in range(90, 104)], [(0, 100, 0)] * 13, base=5000)
+    found = filled(exact, filler)
+    for block in found:
+        assert (block.values[block.values != MISSING] >= 0).all()
+    system = system_by_time(found)
+    assert [system[float(end)] for end in range(91, 98)] == [100] * 7

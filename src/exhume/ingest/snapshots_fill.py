@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from exhume.ingest.written import USER_HZ
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.fields import CPU_MODES
 from exhume.model.series import MISSING, Block
@@ -68,8 +69,14 @@ class _Filling:
         return found
 
     def _islands(self) -> Bool:
-        """Which of the chosen readings nothing ties to an exact one."""
+        """Which of the chosen readings nothing ties to an exact one: they are too far from it, or
+        the exact ones count from later on, as after a reboot."""
         found: Bool = (self._tied(_REFERENCE) == MISSING).all(axis=1)
+        # Within a reading of the filler nobody knows when it was: so much below 0 is no more.
+        lowest = -2 * self._step * USER_HZ // _SECOND_NS
+        for field in self._theirs.keys() & set(_FIELDS):
+            tied = self._tied(field)
+            found |= ((tied < lowest) & (tied != MISSING)).any(axis=1)
         return found
 
     def _apart(self, times: I64, islands: Bool) -> I64:
@@ -84,6 +91,7 @@ class _Filling:
     def _lifted(self, field: str, islands: Bool) -> tuple[I64, I64]:
         own = _table(self._ours.get(field), self._exact, self._names)
         added = self._tied(field)
+        added[added != MISSING] = np.maximum(added[added != MISSING], 0)
         theirs = _table(self._theirs.get(field), self._filler, self._names)[self._chosen]
         added[islands] = theirs[islands]
         return own, added
