@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exhume.ingest import assemble_script, script_stacks
-from exhume.ingest.collect import NO_SAMPLES
+from exhume.ingest.collect import NO_SAMPLES, TOO_MANY
 from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.streams import Source
 from exhume.model.core import NO_CORE
@@ -175,7 +175,7 @@ def test_memory_is_bounded_however_different_its_stacks_are(
     report = made.do_import(tmp_path / "out", str(tmp_path / "in.txt"), offset_ns=0)
     found = made.by_name(report)["in.txt"]
     assert (found.samples, found.kept) == (1000, 1000)
-    assert assemble_script.TOO_MANY in found.notes
+    assert TOO_MANY in found.notes
     kept = made.stacks(tmp_path / "out")
     assert sum(kept.values()) == 1000
     assert len({name for stack in kept for name in stack}) < 420

@@ -7,6 +7,7 @@ import pytest
 from exhume.ingest.made_code import note
 from tests.ingest import made
 from tests.ingest.test_assemble_perf import named, piece_of
+from tests.ingest.test_assemble_script import piece_of as piece_of_text
 from tests.perf import records_encoder as enc
 from tests.perf.datafile_encoder import SHAPE, Capture
 from tests.perf.records_encoder import USER, Mapped, Sample
@@ -52,3 +53,21 @@ def test_few_samples_are_not_worth_a_word() -> None:
     assert not note(0, 0)
     assert not note(4, 100)
     assert note(5, 100).startswith("5% of its samples")
+
+
+@pytest.mark.parametrize("where", ["//anon", "[heap]", "/memfd:doublemapper (deleted)"])
+def test_text_of_such_a_capture_says_so_too(tmp_path: Path, where: str) -> None:
+    lines = (
+        f"node 70/70 [000] 5.{at:06d}: 1000000 cpu-clock:\n"
+        f"\t  7f0000{at:02x} [unknown] ({where})\n\n"
+        for at in range(10, 20)
+    )
+    piece = piece_of_text(tmp_path, "".join(lines))
+    assert named(piece) == [("node", "[anon]")] * 10
+    (said,) = (one for one in piece.facts.notes if "JIT" in one)
+    assert said.startswith("100% of its samples")
+    assert "in /tmp when `perf script` runs" in said
+
+
+def test_text_with_names_has_nothing_to_say_of_it(tmp_path: Path) -> None:
+    assert not any("JIT" in one for one in piece_of_text(tmp_path, made.script(1.0)).facts.notes)

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from msgspec.structs import replace
 
+from exhume.ingest import made_code
 from exhume.ingest.clocks import is_wall_time
 from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Collector, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
+from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.script_times import ScriptTimes
@@ -174,6 +176,7 @@ class ScriptAssembler:
             seen.without_time or header.clock or self._times.is_relative
             or is_wall_time(seen.first_ns)
         )  # fmt: skip
+        rows = self._collected.rows(renumbered)
         return Piece(
             hints=Hints(
                 header.hostname, header.release, header.architecture, header.cores, header.command
@@ -187,13 +190,13 @@ class ScriptAssembler:
                 seen.last_ns,
             ),
             sampled=Sampled(
-                self._collected.rows(renumbered),
+                rows,
                 tree,
                 threads,
                 seen.intervals(self._wanted.measure, self._header_rate(reader)),
                 seen.fingerprint,
             ),
-            facts=self._facts(reader, tree, broken),
+            facts=self._facts(reader, rows, tree, broken),
         )
 
     @property
@@ -208,7 +211,7 @@ class ScriptAssembler:
                     return found
         return None
 
-    def _facts(self, reader: ScriptReader, tree: StackTree, broken: str) -> Facts:
+    def _facts(self, reader: ScriptReader, rows: RowTable, tree: StackTree, broken: str) -> Facts:
         others = {
             name: count for name, count in self._by_name().items() if name not in self._wanted
         }
@@ -220,6 +223,9 @@ class ScriptAssembler:
         if self._stacks.odd_lines:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
         notes = [self._times.note()] if self._times.is_relative else []
+        in_made_code = made_code.ends_in_made_code(rows, tree)
+        if note := made_code.note(in_made_code, len(rows), is_text=True):
+            notes.append(note)
         notes += [TOO_MANY] if self._has_too_many else []
         notes += self._collected.seen.notes(self._wanted.measure, self._header_rate(reader))
         samples = self._by_name().total()

@@ -20,12 +20,16 @@ def ends_in_made_code(rows: RowTable, tree: StackTree) -> int:
     return sum(int(is_made[part.node].sum()) for part in rows.between(*_ALL_TIMES))
 
 
-def note(count: int, of: int) -> str:
-    """`count` of so many samples; empty where they are too few to matter."""
+def note(count: int, of: int, *, is_text: bool = False) -> str:
+    """`count` of so many samples; empty where they are too few to matter.
+
+    `is_text`: of text that perf script has written, which has the names that it found.
+    """
     if not of or count < _WORTH_A_WORD_RATIO * of:
         return ""
+    where = "in /tmp when `perf script` runs" if is_text else "among the inputs"
     return (
         f"{count / of:.0%} of its samples are in code that a JIT made, shown as "
-        f"{NO_FILE_FRAME.name}: with the process's perf-PID.map among the inputs it has names "
+        f"{NO_FILE_FRAME.name}: with the process's perf-PID.map {where} it has names "
         "(node --perf-basic-prof, java -XX:+DumpPerfMapAtExit or perf-map-agent)"
     )
