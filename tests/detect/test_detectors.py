@@ -220,7 +220,9 @@ def test_kernel_memory_that_only_grows_is_told() -> None:
     flat = series("memory.slab_unreclaimable_bytes", [50 << 20] * 60, every=10)
     (one,) = found("kernel-memory-growth", observation(series=[growing, flat]))
     assert one.subject == "per-CPU memory"
-    assert one.claim == "per-CPU memory grows by 360 MiB an hour"
+    assert one.claim == (
+        "per-CPU memory grew from 30 MiB to 89 MiB within 10 min: 360 MiB an hour at that pace"
+    )
     storm = series("memory.percpu_bytes", [(30 + 200 * i) << 20 for i in range(60)], every=10)
     (one,) = found("kernel-memory-growth", observation(series=[storm]))
-    assert one.claim == "per-CPU memory grows by 70.3 GiB an hour"
+    assert one.claim.endswith("to 11.6 GiB within 10 min: 70.3 GiB an hour at that pace")

@@ -53,9 +53,11 @@ def growth(seen: Observation) -> Iterator[Finding]:
             continue
         grown = float(values[-1] - values[0])
         if found.per_hour >= _LEAST_GROWTH and grown >= 0.1 * float(values[0]):
+            minutes = (wall[-1] - wall[0]) / 60e9
             yield Finding(
                 "kernel-memory-growth",
-                f"{what} grows by {_size(found.per_hour)} an hour",
+                f"{what} grew from {_size(values[0])} to {_size(values[-1])} within {minutes:.0f} "
+                f"min: {_size(found.per_hour)} an hour at that pace",
                 seen.window,
                 subject=what,
                 figures={"bytes_per_hour": round(found.per_hour), "now_bytes": int(values[-1])},
