@@ -17,6 +17,7 @@ from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.script_times import ScriptTimes
+from exhume.ingest.stray_times import stray
 from exhume.ingest.streams import Inflated, Source
 from exhume.ingest.wanted_events import NONE, Wanted, choose, none_such
 from exhume.model.arrays import I64, Bool
@@ -114,7 +115,8 @@ class ScriptAssembler:
         is_sample = np.array([_is_event(name) for name in self._events], np.bool_)[columns.event]
         time, core = self._times.since_first(columns.time, is_sample), cores_of(columns.cpu)
         time = self._collected.times(time, is_missing, rate)
-        wanted = self._collected.possible(time, wanted)
+        is_stray = self._stray(time, is_sample & (columns.time != NO_NUMBER))
+        wanted = self._collected.possible(time, wanted & ~is_stray)
         self._collected.seen.add(time[wanted], core[wanted], columns.tid[wanted], rate)
         of_idle_task = wanted & (columns.tid == 0)
         is_idle = of_idle_task & self._stacks.is_idle[columns.stack]
@@ -129,6 +131,14 @@ class ScriptAssembler:
             thread[thread < 0] = self._other_threads()
         node = self._stacks.nodes(comm, columns.stack[rows].astype(np.int64), list(self._comms))
         self._collected.keep(time[rows], core[rows], thread, node)
+
+    def _stray(self, time: I64, is_timed: Bool) -> Bool:
+        """Text of perf script is in order of time."""
+        found = np.zeros(len(time), np.bool_)
+        if not self._times.is_distance:
+            found[is_timed] = stray(time[is_timed])
+            self._collected.seen.note_stray(time, found)
+        return found
 
     def _comm_number(self, text: bytes) -> int:
         """Hostile texts have a new name in each line."""

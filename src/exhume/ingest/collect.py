@@ -42,6 +42,10 @@ class Seen(Struct):
     without_time: int = 0
     impossible: int = 0
     """Samples whose time can't be right."""
+    stray: int = 0
+    """Samples whose time is far from those before and after them."""
+    first_stray_ns: tuple[int, int] | None = None
+    """What the first of them says, and the one before it."""
     idle: int = 0
     nameless_idle: int = 0
     """Samples of the idle task of which nobody can tell whether the core idled: no names."""
@@ -55,8 +59,17 @@ class Seen(Struct):
         self.sketch.join(other.sketch.hashes)
         self.without_time += other.without_time
         self.impossible += other.impossible
+        self.stray += other.stray
+        self.first_stray_ns = self.first_stray_ns or other.first_stray_ns
         self.idle += other.idle
         self.nameless_idle += other.nameless_idle
+
+    def note_stray(self, time: I64, is_stray: Bool) -> None:
+        """Of samples in the order of the file."""
+        rows = np.flatnonzero(is_stray)
+        self.stray += len(rows)
+        if len(rows) and self.first_stray_ns is None:
+            self.first_stray_ns = int(time[rows[0]]), int(time[rows[0] - 1])
 
     def add(self, time: I64, core: U16, tid: I32, rate_hz: float | None) -> None:
         if not len(time):
@@ -114,9 +127,16 @@ class Seen(Struct):
         return found
 
     def problems(self) -> list[str]:
-        if not self.impossible:
-            return []
-        return [f"{self.impossible} samples have times that can't be; they are left out"]
+        found = []
+        if self.impossible:
+            found.append(f"{self.impossible} samples have times that can't be; they are left out")
+        if self.first_stray_ns is not None:
+            said, before = (f"{time / 1e9:.6f}" for time in self.first_stray_ns)
+            found.append(
+                f"{self.stray} samples have times far from those before and after them, the first "
+                f"{said} s after one at {before} s; they are left out"
+            )
+        return found
 
 
 def _rounded(rate_hz: float) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.ingest.boot_marks import Marks
 from exhume.ingest.capture_names import CaptureNames
@@ -18,6 +19,7 @@ from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.made_code import ends_in_made_code
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
+from exhume.ingest.stray_times import stray
 from exhume.ingest.streams import Source
 from exhume.ingest.wanted_events import Wanted, choose
 from exhume.model.arrays import Bool
@@ -28,7 +30,7 @@ from exhume.perf import eventnames
 from exhume.perf.datachunk import Chunk, decode
 from exhume.perf.datadir import MAIN, parts_of, side_by_side
 from exhume.perf.datafile import PerfData, Share
-from exhume.perf.dataorder import Epoch, in_order
+from exhume.perf.dataorder import Epoch, in_order, pick
 from exhume.perf.naming import RawSamples
 from exhume.perf.native import Walked
 from exhume.perf.records import Lost
@@ -138,7 +140,18 @@ class PerfShare:
             self._counts.update({int(n): int(seen[n]) for n in np.flatnonzero(seen)})
             if self._share.of > 1 and len(chunk.samples):
                 self._context.progress(walked.consumed)
-            yield chunk
+            yield self._without_stray(chunk)
+
+    def _without_stray(self, chunk: Chunk) -> Chunk:
+        """Each core's buffer is in order of time; of one that is overwritten any may be old."""
+        if self._data.is_overwritten or not len(chunk.samples):
+            return chunk
+        time = chunk.samples.time.view(np.int64)
+        is_stray = stray(time, chunk.samples.cpu.astype(np.int64))
+        if not is_stray.any():
+            return chunk
+        self._collected.seen.note_stray(time, is_stray)
+        return replace(chunk, samples=pick(chunk.samples, np.flatnonzero(~is_stray)))
 
     def _add(self, epoch: Epoch) -> None:
         if self._data.has_dumps:

@@ -50,6 +50,7 @@ class Flag(IntFlag):
     MMAP2 = 1 << 23
     COMM_EXEC = 1 << 24
     USE_CLOCKID = 1 << 25
+    WRITE_BACKWARD = 1 << 27
     KSYMBOL = 1 << 29
     BPF_EVENT = 1 << 30
     CGROUP = 1 << 32

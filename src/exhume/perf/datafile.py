@@ -110,6 +110,11 @@ class PerfData:
         return any(event.attr.flags & Flag.COMM_EXEC for event in self.events)
 
     @property
+    def is_overwritten(self) -> bool:
+        """`--overwrite`: of each buffer there is what it held last, however old that is."""
+        return any(event.attr.flags & Flag.WRITE_BACKWARD for event in self.events)
+
+    @property
     def has_copies(self) -> bool:
         """Copies of programs' stacks instead of call chains, whether they can be unwound or not."""
         return any(event.attr.sample_type & SampleType.STACK_USER for event in self.events)
