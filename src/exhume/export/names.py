@@ -14,9 +14,21 @@ def frame_name(frame: Frame) -> str:
 
 
 def process_names(threads: tuple[ProfiledThread, ...]) -> list[str]:
-    """For each thread the name of its process: that of its first thread, where it was sampled."""
-    leaders: dict[tuple[str, int], str] = {}
+    """For each thread the name of its process: that of its first thread, where it was sampled.
+
+    Else the one that all its threads have, or its number: the name of one of several is none.
+    """
+    first: dict[tuple[str, int], str] = {}
+    others: dict[tuple[str, int], set[str]] = {}
     for thread in threads:
-        if thread.pid == thread.tid or (thread.boot_id, thread.pid) not in leaders:
-            leaders[thread.boot_id, thread.pid] = thread.comm
-    return [printable(leaders[thread.boot_id, thread.pid]) or NAMELESS for thread in threads]
+        process = thread.boot_id, thread.pid
+        if thread.pid == thread.tid:
+            first[process] = thread.comm
+        others.setdefault(process, set()).add(thread.comm)
+
+    def name(thread: ProfiledThread) -> str:
+        process = thread.boot_id, thread.pid
+        names = {first[process]} if process in first else others[process]
+        return next(iter(names)) if len(names) == 1 else f"pid {thread.pid}"
+
+    return [printable(name(thread)) or NAMELESS for thread in threads]
