@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from exhume.derive.queues import core_of_thread
 from exhume.derive.rates import Rates, rates
+from exhume.diagnose.second_opinion import is_denied
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Party, Symptom
 from exhume.model.observation import Observation
@@ -220,6 +221,8 @@ def doubtful(seen: Observation) -> list[tuple[int, Window, str]]:
 
 def _starved(seen: Observation) -> Iterator[Symptom]:
     for wait in _waits(seen):
+        if not wait.is_network and is_denied(seen, wait.instance, wait.window):
+            continue
         core = _core_of(seen, wait.instance, wait.window)
         if wait.is_certain or _was_held_up(seen, core, wait.window):
             comm, pid = name_and_pid(wait.instance)

@@ -35,6 +35,7 @@ SYMPTOM_FIELDS = (
     "memcg.zombies", "memcg.tracked", "unit.restarts", "container.restarts", "container.total",
     "netthread.wait_ns", "netthread.slices", "netthread.runnable",
     "process.wait_ns", "process.slices", "process.runnable", "process.core",
+    "pressure.cpu.some_us",
     "vmstat.oom_kill",
 )  # fmt: skip
 _LOOKS_AT_UNITS = ("unit.active",)
