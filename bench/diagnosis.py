@@ -263,7 +263,14 @@ and what the first series missed (2026-11-15: 26 of 30 right first, none of 30 h
 was put right before the next. It had missed a crash loop whose service was up but not listening yet
 (twice) and containers whose starts had not been asked for; once reclaim had harmed nobody, which is
 told apart since. In the second series reclaim harmed nobody in two runs of three; it was then made
-harder (lab/faults/reclaim) and played three times more, so those two seeds play it differently now.
+harder (lab/faults/reclaim) and played three times more, so those two seeds play it differently now;
+all 31 others were right first, and none of 30 healthy runs accused.
+
+The third series, above, had one of each kind of error, and both were put right after it: a healthy
+run accused who merely computed, because the kernel's counter had told a sleep of the recorder as a
+wait (diagnose/second_opinion); and a real-time hog was ruled out, because health checks that give
+up after a second are a second late however long it holds the core (diagnose/four_tests). Of both runs
+the recordings were asked again since, and answered rightly; the table has what was said first.
 """
 
 

@@ -42,6 +42,13 @@ def test_more_of_the_cause_more_of_the_effect(
     assert four_tests.dose(cause, effect) == outcome
 
 
+def test_what_gives_up_after_a_second_contradicts_no_dose() -> None:
+    # Of a real-time hog, as it was played: most checks timed out after their second.
+    held = [0.9, 2.3, 2.3, 3.9, 2.0, 4.0, 4.0, 5.2, 5.2]
+    assert four_tests.dose(held, [1.9, 1.0, 1.0, 1.4, 1.0, 1.0, 1.0, 1.0, 1.0]) == "untested"
+    assert four_tests.dose(held, [9.0, 6.0, 7.0, 4.0, 5.0, 2.0, 3.0, 1.0, 1.5]) == "failed"
+
+
 def test_symptoms_that_fall_into_the_causes_are_no_chance() -> None:
     outcome, met, chance = four_tests.counterfactual(STALLS, STALLS, WINDOW)
     assert (outcome, met) == ("passed", 1.0)

@@ -25,6 +25,9 @@ _Z_95 = 1.645
 _LEAST_TO_FAIL = 5
 _LEAST_SPREAD = 1.3
 """Largest to smallest dose: with less there is nothing to compare."""
+_LEVELS_TO_FAIL, _LEVEL = 4, 1.1
+"""Effects that differ by less are of one level: what gives up after a second is a second late each
+time, however long it would have had to wait."""
 
 
 def order(causes: Sequence[Window], effects: Sequence[Window]) -> Outcome:
@@ -54,7 +57,11 @@ def dose(cause: Sequence[float], effect: Sequence[float]) -> Outcome:
     rho = rank_correlation(x, y)
     if rho >= _RHO_PASSES:
         return "passed"
-    surely = len(x) >= _LEAST_TO_FAIL and _at_most(rho, len(x)) < _RHO_PASSES
+    surely = (
+        len(x) >= _LEAST_TO_FAIL
+        and _levels(y) >= _LEVELS_TO_FAIL
+        and _at_most(rho, len(x)) < _RHO_PASSES
+    )
     return "failed" if rho < _RHO_FAILS and surely else "untested"
 
 
@@ -76,6 +83,15 @@ def same_length(cause: Sequence[float], effect: Sequence[float]) -> Outcome:
 def _spreads(values: F64) -> bool:
     low, high = float(values.min()), float(values.max())
     return high > 0 and (low <= 0 or high / low >= _LEAST_SPREAD)
+
+
+def _levels(values: F64) -> int:
+    """Each that is so much more than the one below begins another."""
+    found, last = 0, 0.0
+    for value in np.sort(values).tolist():
+        if not found or value > last * _LEVEL:
+            found, last = found + 1, value
+    return found
 
 
 def rank_correlation(x: F64, y: F64) -> float:
