@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from exhume.ingest import written
+from exhume.ingest.row_table import RowFile
 from tests.ingest import made
 from tests.ingest.made import NS, by_name, do_import, segments, stacks, total, write
 
@@ -67,3 +68,28 @@ def test_an_input_is_in_one_of_them_and_is_not_taken_again(tmp_path: Path) -> No
     assert {one.state for one in by_name(report).values()} == {"imported"}
     assert total(out) == 3000
     assert len(segments(out)) == 3
+
+
+def test_samples_of_what_is_written_anew_wait_in_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that memory does not grow with how much was imported before."""
+    monkeypatch.setattr(written, "_BLOCK_ROWS", 64)
+    out, folder = tmp_path / "out", tmp_path / "again"
+    folder.mkdir()
+    do_import(out, at(tmp_path, 100), offset_ns=WALL_NS)
+    before = stacks(out)
+    (segment,) = segments(out)
+    sampled = written.as_piece(segment, folder).sampled
+    assert sampled is not None
+    assert all(isinstance(rows, RowFile) for rows in sampled.rows.slots.values())
+    assert len(sampled.rows) == total(out)
+    second = segment.start_ns + 3 * NS
+    read = sum(map(len, sampled.rows.between(second, second + NS)))
+    assert read == len(segment.samples().rows(second, second + NS)) > 0
+    log = "2026-11-15T20:11:45Z app: ERROR health check timed out after 1.4s\n"
+    do_import(out, write(tmp_path / "app.log", log), offset_ns=WALL_NS)
+    (anew,) = segments(out)
+    assert anew.path != segment.path
+    assert stacks(out) == before
+    assert not list(out.rglob("*.again"))

@@ -37,7 +37,7 @@ class RowWriter:
         self._blocks: dict[int, list[RowBlock]] = {}
         self.count = 0
 
-    def add(self, time: I64, core: U16, thread: I64 | I32, node: I64) -> None:
+    def add(self, time: I64, core: U16, thread: I64 | I32, node: I64 | I32) -> None:
         if not len(time):
             return
         rows = Rows(time, node.astype(np.int32), thread.astype(np.int32), core)
@@ -69,10 +69,10 @@ class RowWriter:
     def _path(self, slot: int) -> Path:
         return self._folder / f"{self._prefix}{slot}{ROWS_SUFFIX}"
 
-    def finish(self, renumbered: I64) -> RowTable:
-        """The rows; they get their nodes' final numbers when they are read."""
+    def finish(self, renumbered: I64 | None = None) -> RowTable:
+        """The rows; where their nodes get other numbers, they do when they are read."""
         self.close()
-        numbers = renumbered.astype(np.int32)
+        numbers = None if renumbered is None else renumbered.astype(np.int32)
         return RowTable(
             {
                 slot: RowFile(self._path(slot), tuple(self._blocks[slot]), numbers)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 SHARE_ROWS = 1 << 19
 """What one process writes has at least as many samples: for less it does not pay to start one."""
 _DRAFT = ".draft"
+_AGAIN = ".again"
 _KEPT = MOST_AT_ONCE
 """So many pieces of an input are kept in memory until they are merged; of more none."""
 
@@ -241,7 +242,9 @@ def merge_segment(task: MergeTask) -> dict[str, int]:
     old = [one for one in before if not one.stays(reach)]
     names = list(dict.fromkeys(part.source for part in fresh))
     inputs = ", ".join([*(one.inputs for one in old), listed(names)])
-    placed += [Placed(as_piece(s), 0, was_written=True) for one in old for s in one.segments]
+    again = fresh[0].folder / f"{task.start_ns}{_AGAIN}"  # which goes with what is in it
+    again.mkdir(exist_ok=True)
+    placed += [Placed(as_piece(s, again), 0, was_written=True) for one in old for s in one.segments]
     stay = [span for one in before if one not in old for span in one.spans]
     parts = [
         part
@@ -269,6 +272,7 @@ def merge_segment(task: MergeTask) -> dict[str, int]:
     for one in old:
         remove(one.segments)
     placed.clear()
+    shutil.rmtree(again, ignore_errors=True)
     _rest()
     return kept
 

@@ -13,12 +13,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct
 
 from exhume import __version__
 from exhume.ingest.overlaps import Span
 from exhume.ingest.piece import ClockKind, Hints, Interval, Piece, Sampled
 from exhume.ingest.row_table import Rows, RowTable
+from exhume.ingest.rows import RowWriter
 from exhume.model.segment import Origin
 from exhume.store import layout
 from exhume.store.files import DamagedFileError, remove_directory
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 USER_HZ = 100
 """Jiffies a second in copies of /proc/stat: USER_HZ of every architecture that matters here."""
 _LARGE_ROWS = 1 << 19
+_BLOCK_ROWS = 1 << 16
 _INPUT = re.compile(r"\(([0-9a-f]{16})\)")
 
 
@@ -139,9 +142,9 @@ def remove(segments: Sequence[Segment]) -> None:
         remove_directory(segment.path)
 
 
-def as_piece(segment: Segment) -> Piece:
-    samples = as_samples(segment.samples())
-    rows = Rows(samples.time_ns, samples.stack, samples.thread, samples.core)
+def as_piece(written: Segment, folder: Path) -> Piece:
+    """Its samples are laid out in `folder`: of several segments too many for memory."""
+    segment = type(written)(written.path)  # with a cache of its own, which is not kept
     starts = [stretch.start_ns for stretch in segment.stretches]
     ends = pairwise([*starts, segment.end_ns])
     intervals = tuple(
@@ -155,8 +158,23 @@ def as_piece(segment: Segment) -> Piece:
         clock=ClockKind.WALL,
         claim=None,
         sampled=Sampled(
-            RowTable.of(rows), segment.tree().tree, segment.threads().threads, intervals
+            _rows(segment, folder), segment.tree().tree, segment.threads().threads, intervals
         ),
         blocks=tuple(block for field in segment.fields() for block in segment.blocks(field)),
         events=segment.events(),
     )
+
+
+def _rows(segment: Segment, folder: Path) -> RowTable:
+    """In the order of time, so that few are read for a stretch of it."""
+    samples = as_samples(segment.samples())
+    if len(samples) <= _BLOCK_ROWS:
+        return RowTable.of(Rows(samples.time_ns, samples.stack, samples.thread, samples.core))
+    order = np.argsort(samples.time_ns, kind="stable")
+    writer = RowWriter(folder, f"{segment.path.name}-")
+    for begin in range(0, len(order), _BLOCK_ROWS):
+        rows = order[begin : begin + _BLOCK_ROWS]
+        writer.add(
+            samples.time_ns[rows], samples.core[rows], samples.thread[rows], samples.stack[rows]
+        )
+    return writer.finish()
