@@ -266,10 +266,10 @@ told apart since. In the second series reclaim harmed nobody in two runs of thre
 harder (lab/faults/reclaim) and played three times more, so those two seeds play it differently now;
 all 31 others were right first, and none of 30 healthy runs accused.
 
-The third series, above, had one of each kind of error, and both were put right after it: a healthy
+The third series, above, had one of each kind of error, and both were put right after it. A healthy
 run accused who merely computed, because the kernel's counter had told a sleep of the recorder as a
-wait (diagnose/second_opinion); and a real-time hog was ruled out, because health checks that give
-up after a second are a second late however long it holds the core (diagnose/four_tests). Of both runs
+wait (diagnose/second_opinion). And a real-time hog was ruled out, because health checks that give
+up after a second are a second late however long it holds the core (diagnose/four_tests). Of both
 the recordings were asked again since, and answered rightly; the table has what was said first.
 """
 
