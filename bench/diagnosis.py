@@ -266,11 +266,14 @@ told apart since. In the second series reclaim harmed nobody in two runs of thre
 harder (lab/faults/reclaim) and played three times more, so those two seeds play it differently now;
 all 31 others were right first, and none of 30 healthy runs accused.
 
-The third series, above, had one of each kind of error, and both were put right after it. A healthy
-run accused who merely computed, because the kernel's counter had told a sleep of the recorder as a
-wait (diagnose/second_opinion). And a real-time hog was ruled out, because health checks that give
-up after a second are a second late however long it holds the core (diagnose/four_tests). Of both
-the recordings were asked again since, and answered rightly; the table has what was said first.
+The third series, above, is of three programs, and others worked on the machine during part of it.
+First every fault was played twice and every twin once: 20 of 20 right first, one of 10 healthy runs
+accused. That one took a sleep for a wait (diagnose/second_opinion), and was put right. Then four
+faults and their twins: 3 of 4 right, none of 4 accused. The real-time hog that was missed had been
+ruled out because health checks that give up after a second are a second late however long it holds
+the core (diagnose/four_tests). That was put right, and a limit of the mend before it eased, since
+it had denied two real waits; both limits were set with these two recordings at hand. Last, every
+fault once by what came of that: 10 of 10 right first. No twin was played after it.
 """
 
 
