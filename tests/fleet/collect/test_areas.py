@@ -92,11 +92,13 @@ def test_modules_that_are_loaded_and_how(made: Machine) -> None:
     made.write("sys/module/ena/srcversion", "ABC\n")
     made.write("sys/module/tcp_cubic/parameters/beta", "717\n")
     made.write("sys/module/page_reporting/parameters/passes", "717\n")
+    made.write("sys/module/page_reporting/parameters/walked", "717\n")
     found = modules.collect(made.host).fields
     assert list(found["module"]) == ["ena"]
     assert found["module_version"]["ena"].value == "2.12.0g ABC"
     assert found["module_parameter"]["tcp_cubic.beta"].value == "717"
     assert found["module_parameter"]["page_reporting.passes"].kind == "volatile"
+    assert found["module_parameter"]["page_reporting.walked"].kind == "volatile"
 
 
 def test_mounts_without_containers_and_disk_names() -> None:

@@ -11,8 +11,11 @@ from exhume.host import Host
 from exhume.model.fingerprint import Kind
 
 _PLAIN = re.compile(r"[-+]?\d[\d,.-]*|0x[0-9a-fA-F]+|[YNyn]|on|off|\(null\)|")
-_COUNTER = re.compile(r"(?:.*_)?(?:random|seed|jiffies|passes|count|total|hits|kib)|reported.*")
-"""Some modules show counters as parameters: page_reporting.passes."""
+_COUNTER = re.compile(
+    r"(?:.*_)?(?:random|seed|jiffies|passes|count|total|hits|kib)|reported.*"
+    r"|(?:.*_)?(?:walked|scanned|dropped|skipped|failed|freed|reclaimed|received|sent)"
+)
+"""Some modules show counters as parameters: page_reporting.passes, page_reporting.walked."""
 
 
 def collect(host: Host) -> Found:
