@@ -116,6 +116,7 @@ class Cost(Struct, frozen=True):
 
 
 def of_process(command: Sequence[str], out: Path | None = None) -> Cost:
+    os.sync()  # what the last one wrote is not waited for by this one
     began = time.perf_counter()
     peak_kib = 0
     # As installed: with Python's bytecode where it was left.
