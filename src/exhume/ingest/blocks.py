@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from exhume.derive.sets import distinct
 from exhume.model.event import Event
 from exhume.model.fields import BY_ID
 from exhume.model.reading import Reading
@@ -53,7 +54,7 @@ def _joined(blocks: list[Block]) -> Block:
         return first
     instances = tuple(dict.fromkeys(name for block in blocks for name in block.instances))
     place = {name: column for column, name in enumerate(instances)}
-    ticks = np.unique(np.concatenate([block.tick_ns for block in blocks]))
+    ticks = distinct(np.concatenate([block.tick_ns for block in blocks]))
     values = np.full((len(ticks), len(instances)), MISSING, np.int64)
     for block in reversed(blocks):
         rows = np.searchsorted(ticks, block.tick_ns)

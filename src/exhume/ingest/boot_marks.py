@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from exhume.derive.sets import distinct
 from exhume.model.arrays import U64
 from exhume.perf.records import Mappings
 
@@ -33,7 +34,7 @@ def of_programs(mappings: Mappings) -> Marks:
     with np.errstate(over="ignore"):
         mixed: U64 = (mappings.start[old] + mappings.pid[old].astype(np.uint64) * _MIX) * _MIX
     mixed ^= mixed >> np.uint64(29)
-    return tuple(np.unique(mixed * _MIX)[:_KEPT].tolist())
+    return tuple(distinct(mixed * _MIX)[:_KEPT].tolist())
 
 
 def of_kernel(address: int) -> Marks:

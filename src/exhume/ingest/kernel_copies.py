@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.sets import distinct
 from exhume.errors import ParseError
 from exhume.host import read_bytes
 from exhume.ingest.streams import Source
@@ -92,7 +93,7 @@ def layout_of(maps: Iterable[KernelMap], addresses: U64) -> Layout:
         reference=(found[1], core.file_offset),
         end=end,
         modules=modules,
-        addresses=np.unique(addresses[is_within]) if end < _TOP else addresses[:0],
+        addresses=distinct(addresses[is_within]) if end < _TOP else addresses[:0],
     )
 
 
