@@ -35,14 +35,14 @@ def boxes(svg: ElementTree.Element) -> dict[str, tuple[float, float, float]]:
     return found  # type: ignore[return-value]
 
 
-def test_boxes_are_as_wide_as_their_share_and_lie_on_their_callers() -> None:
+def test_boxes_are_as_wide_as_their_share_and_hang_below_their_callers() -> None:
     found = boxes(drawn(flame_tree()))
     inner = 1200 - 24
     assert len(found) == len(flame_tree().frames)
     assert found["all"][2] == pytest.approx(inner, abs=1)
     assert found["kubelet"][2] == pytest.approx(inner * 462 / 480, abs=1)
     child, caller = found["mem_cgroup_nr_lru_pages"], found["memcg_stat_show"]
-    assert child[1] == caller[1] - 18
+    assert child[1] == caller[1] + 18
     assert caller[0] <= child[0]
     assert child[0] + child[2] <= caller[0] + caller[2] + 0.01
 
@@ -120,7 +120,11 @@ def test_no_samples_and_deep_stacks_can_be_drawn() -> None:
         1,
         0,
     )
-    assert len(boxes(drawn(chain))) == depth + 1
+    found = boxes(drawn(chain))
+    assert len(found) == depth + 1
+    # A browser shows the top first: there the root is, and what is called from it.
+    assert found["all"][1] < 100
+    assert found["f1"][1] == found["all"][1] + 18
 
 
 def test_the_title_is_the_node_and_the_window_unless_given(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """A flame graph as one SVG file: zoom, search and tooltips are inside, nothing is loaded.
 
 Each frame is a <g> with a title, so that viewers without scripts show names too. The script is
-`svg_script.js`; no name from the machine is ever part of it.
+`svg_script.js`; no name from the machine is ever part of it. The root is at the top, beside search
+and title: one deep recursion makes the picture many screens high, and of one that stands on its
+root a browser shows the empty sky first.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from exhume.model.stack import Frame
 
 MIN_WIDTH, MAX_WIDTH = 300, 20_000
 MIN_FRAME_PX = 0.1
-_PAD, _ROW, _HEAD, _FOOT = 12.0, 18, 74, 40
+_PAD, _ROW, _HEAD, _FOOT = 12.0, 18, 94, 14
 _CHARACTER_PX = 6.9
 """Of the font at 11.5 px; a little more than it measures, so that no name runs out of its box."""
 _SHADES = 5
@@ -61,16 +63,17 @@ def chunks(
     height = _HEAD + _ROW * (1 + max((box.level for box in boxes), default=0)) + _FOOT
     classes = frame_classes(tree.parent.tolist(), tree.frames)
     drawn = sorted({classes[box.node] for box in boxes if box.node})
-    yield _head(width, height, title, subtitle, drawn)
+    yield _head(width, height, title, subtitle, drawn, _hint(tree, left_out))
     weight_ns = int(tree.total_ns[0]) / tree.samples if tree.samples else 1.0
     for box in boxes:
         hot = bool(box.node) and tree.frames[box.node].name in marked
-        yield _frame(tree, box, classes[box.node], inner, height, weight_ns, hot=hot)
-    yield _foot(height, left_out, tree)
+        yield _frame(tree, box, classes[box.node], inner, weight_ns, hot=hot)
+    # ]]> can't occur in a script of ours, but a test makes sure.
+    yield f"</g>\n<script><![CDATA[\n{script()}\n]]></script>\n</svg>\n"
 
 
 def layout(tree: FlameTree, min_share: float) -> tuple[list[Box], int]:
-    """Boxes from the root up, callees by name, and how many nodes were too thin to draw."""
+    """Boxes from the root on, callees by name, and how many nodes were too thin to draw."""
     total = tree.total_ns.tolist()
     if not total[0]:
         return [], 0
@@ -91,7 +94,9 @@ def layout(tree: FlameTree, min_share: float) -> tuple[list[Box], int]:
     return boxes, len(total) - len(boxes)
 
 
-def _head(width: int, height: int, title: str, subtitle: str, drawn: list[FrameClass]) -> str:
+def _head(
+    width: int, height: int, title: str, subtitle: str, drawn: list[FrameClass], hint: str
+) -> str:
     legend, x = [], _PAD
     for class_ in drawn:
         word = _WORDS[class_]
@@ -123,6 +128,7 @@ def _head(width: int, height: int, title: str, subtitle: str, drawn: list[FrameC
         'placeholder="search names (regex)" aria-label="search" spellcheck="false"/>'
         "</foreignObject>\n"
         f'<text id="matched" class="dim" x="{right:.0f}" y="25" text-anchor="end"> </text>\n'
+        f'<text id="details" class="dim" x="{_PAD:.0f}" y="{_HEAD - 9}">{_escaped(hint)}</text>\n'
         '<g id="frames">\n'
     )
 
@@ -132,7 +138,6 @@ def _frame(
     box: Box,
     class_: FrameClass,
     inner: float,
-    height: int,
     weight_ns: float,
     *,
     hot: bool,
@@ -140,7 +145,7 @@ def _frame(
     frame, total = tree.frames[box.node], int(tree.total_ns[box.node])
     name = frame_name(frame) if box.node else "all"
     x, width = _PAD + box.x * inner, box.share * inner
-    y = height - _FOOT - _ROW * (box.level + 1)
+    y = _HEAD + _ROW * box.level
     tip = _tip(tree, box, name, class_, weight_ns)
     shade = _css(class_, crc32(name.encode()) % _SHADES) if box.node else "root"
     label = fitted(name, width)
@@ -184,17 +189,12 @@ def seen(width: float) -> float:
     return width - 0.7 if width > 2 else width
 
 
-def _foot(height: int, left_out: int, tree: FlameTree) -> str:
-    hint = "click a frame to look into it; Esc shows all"
+def _hint(tree: FlameTree, left_out: int) -> str:
     if not int(tree.total_ns[0]):
-        hint = "no samples: the cores were idle, or only counters were recorded"
-    elif left_out:
-        hint += f"; {left_out:,} frames thinner than {MIN_FRAME_PX} px are not drawn"
-    # ]]> can't occur in a script of ours, but a test makes sure.
-    return (
-        f'</g>\n<text id="details" class="dim" x="{_PAD:.0f}" y="{height - 15}">{_escaped(hint)}'
-        f"</text>\n<script><![CDATA[\n{script()}\n]]></script>\n</svg>\n"
-    )
+        return "no samples: the cores were idle, or only counters were recorded"
+    hint = "click a frame to look into it; Esc shows all"
+    thin = f"; {left_out:,} frames thinner than {MIN_FRAME_PX} px are not drawn" if left_out else ""
+    return hint + thin
 
 
 def script() -> str:
