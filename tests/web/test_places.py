@@ -17,10 +17,15 @@ def evidence(check: str) -> Evidence:
     [
         ("exhume top --at 03:14:02 --for 5s --core 39", "who", Filter(cores=(39,))),
         ("exhume flame --core 1,2 --comm 'a b'", "flame", Filter(cores=(1, 2), comms=("a b",))),
+        (
+            "exhume top --cgroup '/a b' --tid 7 --mode system",
+            "who",
+            Filter(cgroups=("/a b",), tids=(7,), modes=("system",)),
+        ),
         ("exhume units --last 1h", "units", Filter()),
         ("grep x /var/log/y --core 39x", "timeline", Filter()),
         ("exhume top --comm 'unbalanced", "timeline", Filter()),
-    ],
+    ],  # fmt: skip
 )
 def test_evidence_is_shown_where_its_command_would_show_it(
     check: str, tab: str, filter_: Filter
