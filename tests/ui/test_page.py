@@ -6,7 +6,7 @@ import re
 from html import unescape
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from exhume.cli import figures
 from exhume.model.core import NO_CORE
@@ -157,6 +157,48 @@ def test_a_case_leads_to_its_evidence(tab: Watched) -> None:
     page.locator(".evidence .link").first.click()
     expect(page.locator(".selection-bar, .view").first).to_be_visible()
     expect(page.locator("article.case")).to_have_count(0)
+
+
+def test_a_case_opens_while_others_are_looked_into(tab: Watched) -> None:
+    page = tab.page
+    asked: list[Route] = []
+
+    def only_the_worst(route: Route) -> None:
+        asked.append(route)
+        if len(asked) == 1:
+            route.continue_()
+
+    page.route("**/api/cases?*", only_the_worst)
+    tab.go()
+    page.locator(".cases li button").first.click()
+    expect(page.locator("article.case h2")).to_be_visible()
+    expect(page.get_by_text("Looking into others")).to_be_visible()
+    with page.expect_download():
+        page.get_by_role("button", name="Download as markdown").click()
+    for route in asked[1:]:
+        route.continue_()
+
+
+def test_the_address_of_evidence_shows_what_a_click_on_it_does(tab: Watched) -> None:
+    page = tab.page
+
+    def of_all_that_is_recorded(route: Route) -> None:
+        found = route.fetch().json()
+        for entry in found["cases"]:
+            entry["places"][0].update(window=found["window"], tab="timeline")
+        route.fulfill(json=found)
+
+    page.route("**/api/cases?*", of_all_that_is_recorded)
+    tab.go()
+    page.locator(".cases li button").first.click()
+    link = page.locator(".evidence .link").first
+    address = link.get_attribute("href")
+    link.click()
+    expect(page.locator("article.case")).to_have_count(0)
+    clicked = page.locator(".controls .what").inner_text()
+    tab.go(address or "")
+    assert page.locator(".controls .what").inner_text() == clicked
+    expect(page.locator(".selection-bar")).to_have_count(0)
 
 
 def test_the_selection_is_exported_as_a_file(tab: Watched) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,36 @@ def test_another_process_finds_the_same_cases_and_finds_them_once(story: Path) -
     assert {place.evidence for place in here[0].places} == {e.id for e in here[0].case.evidence}
     assert diagnoses.of(window, 2, "x") is found
     assert diagnoses.of(window, 2, "y") is not found
+
+
+def test_what_is_known_is_told_while_another_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def make(self: Diagnoses, window: Window, limit: int, niceness: int = 0) -> list[Json]:
+        if limit > 1:
+            asked.set()
+            assert go_on.wait(30)
+        return [{"id": f"{limit}"}]
+
+    monkeypatch.setattr(Diagnoses, "_make", make)
+    diagnoses, window = Diagnoses(tmp_path), Window(0, 10)
+    worst = diagnoses.of(window, 1, "")
+    others = threading.Thread(target=diagnoses.of, args=(window, 5, ""), daemon=True)
+    others.start()
+    assert asked.wait(30)
+    told: list[object] = []
+    reader = threading.Thread(
+        target=lambda: told.extend((diagnoses.of(window, 1, ""), diagnoses.listed(window, "1"))),
+        daemon=True,
+    )
+    reader.start()
+    reader.join(10)
+    meanwhile = list(told)
+    go_on.set()
+    others.join(30)
+    assert meanwhile == [worst, worst[0]]
 
 
 def commands(found: list[Json]) -> list[str]:

@@ -14,7 +14,7 @@ import { Timeline } from './timeline/Timeline'
 import { Controls } from './timeline/Controls'
 import { firstAxis } from './url'
 import { CasePage } from './views/CasePage'
-import { Cases } from './views/Cases'
+import { Cases, useCases } from './views/Cases'
 import { Recorder } from './views/Recorder'
 import { Units } from './views/Units'
 import { Zombies } from './views/Zombies'
@@ -36,19 +36,26 @@ export function App() {
   return (
     <>
       <Header problem={problem} />
-      <main>
-        <div class="stage">
-          <Outside />
-          {view.value === 'timeline' && <TimelineView />}
-          {view.value === 'zombies' && <Zombies />}
-          {view.value === 'units' && <Units />}
-          {view.value === 'recorder' && <Recorder />}
-          {view.value === 'case' && <CasePage />}
-        </div>
-        <Cases />
-      </main>
+      <Main />
       {helpShown.value && <Help />}
     </>
+  )
+}
+
+function Main() {
+  const cases = useCases()
+  return (
+    <main>
+      <div class="stage">
+        <Outside />
+        {view.value === 'timeline' && <TimelineView />}
+        {view.value === 'zombies' && <Zombies />}
+        {view.value === 'units' && <Units />}
+        {view.value === 'recorder' && <Recorder />}
+        {view.value === 'case' && <CasePage asked={cases} />}
+      </div>
+      <Cases asked={cases} />
+    </main>
   )
 }
 

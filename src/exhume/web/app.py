@@ -40,6 +40,8 @@ FRESH_SECONDS = 0.2
 """How often at most it is looked whether the recorder has written more."""
 COPIED_SECONDS = 5.0
 """The same for segments that somebody else puts there."""
+_ASIDE = 4
+"""Threads that may wait for diagnoses at once."""
 _GONE = 499
 """What nobody reads: the client closed the connection."""
 STALE_SECONDS = 60.0
@@ -150,7 +152,12 @@ def make_app(
     diagnoses = Diagnoses(data)
     desks = {kind: Desk(data, diagnoses, with_samples=kind) for kind in (True, False)}
 
-    turns = {name: asyncio.Lock() for name in ("samples", "counters", "aside")}
+    # Diagnoses are made one by one, but what is known already must not wait for that.
+    turns = {
+        "samples": asyncio.Semaphore(1),
+        "counters": asyncio.Semaphore(1),
+        "aside": asyncio.Semaphore(_ASIDE),
+    }
 
     def route(question: Question) -> Route:
         async def endpoint(request: Request) -> Response:

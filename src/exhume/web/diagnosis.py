@@ -35,23 +35,35 @@ _KEPT = 4
 
 
 class Diagnoses:
-    """One at a time, and the last few are kept."""
+    """One at a time, and the last few are kept: those are told while another is made."""
 
     def __init__(self, data: Path) -> None:
         self._data = data.absolute()
+        self._making = threading.Lock()
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, Window, int], list[Json]] = OrderedDict()
 
     def of(self, window: Window, limit: int, made_of: str) -> list[Json]:
         """`made_of` changes when the recording does."""
         key = made_of, window, limit
+        if (found := self._kept(key)) is not None:
+            return found
+        with self._making:
+            # Somebody else may have waited for the same.
+            found = self._kept(key)
+            if found is None:
+                found = self._make(window, limit)
+                with self._lock:
+                    self._known[key] = found
+                    while len(self._known) > _KEPT:
+                        self._known.popitem(last=False)
+            return found
+
+    def _kept(self, key: tuple[str, Window, int]) -> list[Json] | None:
         with self._lock:
-            if key not in self._known:
-                self._known[key] = self._make(window, limit)
-            self._known.move_to_end(key)
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-            return self._known[key]
+            if key in self._known:
+                self._known.move_to_end(key)
+            return self._known.get(key)
 
     def listed(self, window: Window, case: str) -> Json:
         """A case that somebody was told of already, whatever was recorded since; else None."""

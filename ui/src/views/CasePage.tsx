@@ -1,17 +1,16 @@
 import { batch } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Case, CaseEntry, Evidence, Link, Party, Place, Risk, Suspect, Tests } from '../api'
-import { address, download, Problem } from '../client'
+import type { Case, CaseEntry, Cases as FoundCases, Evidence, Link, Party, Place, Risk, Suspect, Tests } from '../api'
+import { address, type Asked, download, Problem } from '../client'
 import { plain } from '../figures'
-import { caseId, type Filter, filter, FILTER_KEYS, info, lanes, look, pick, tab, TABS, type Tab, utc, view, type View, VIEWS } from '../state'
-import { length, moment, range, type Span } from '../time'
+import { caseId, type Filter, filter, FILTER_KEYS, info, lanes, limits, look, pick, tab, TABS, type Tab, utc, view, type View, VIEWS } from '../state'
+import { length, moment, range, type Span, within } from '../time'
 import { LANES, written } from '../url'
 import { figure, worded } from './named'
-import { CASES, useCases } from './Cases'
+import { CASES } from './Cases'
 
-export function CasePage() {
-  const asked = useCases()
+export function CasePage({ asked }: { asked: Asked<FoundCases> }) {
   const entry = asked.answer?.cases.find((one) => one.id === caseId.value)
   if (!entry) return <p class="empty">{asked.busy ? 'Reading…' : 'There is no such case in this recording. It may have been let go by retention.'}</p>
   const { case: one } = entry
@@ -106,7 +105,9 @@ const LONG_SECONDS = 900
 
 /** A real link, so that it can be copied or opened beside; a click goes there at once. */
 function PlaceLink({ place, children }: { place: Place; children: ComponentChildren }) {
-  const query = new URLSearchParams({ axis: written(around(place.window)), pick: written(place.window) })
+  const query = new URLSearchParams({ axis: written(around(place.window)) })
+  const span = brushed(place)
+  if (span) query.set('pick', written(span))
   if ((TABS as readonly string[]).includes(place.tab)) query.set('tab', place.tab)
   if ((VIEWS as readonly string[]).includes(place.tab)) query.set('view', place.tab)
   const wanted = filterOf(place)
@@ -129,8 +130,12 @@ function PlaceLink({ place, children }: { place: Place; children: ComponentChild
 
 function around(span: Span): Span {
   const more = Math.max(30, length(span) * 2)
-  return { start: span.start - more, end: span.end + more }
+  return within({ start: span.start - more, end: span.end + more }, limits.value)
 }
+
+/** Of hours the map says enough; seconds are for the flame graph. */
+const brushed = (place: Place): Span | null =>
+  place.tab === 'timeline' && length(place.window) > LONG_SECONDS ? null : { ...place.window }
 
 const filterOf = ({ filter: of }: Place): Filter => ({
   core: of.cores,
@@ -150,8 +155,7 @@ export function go(place: Place): void {
     filter.value = filterOf(place)
     if (place.field && !lanes.value.includes(place.field)) lanes.value = [...lanes.value, place.field]
     look(around(place.window))
-    // Of hours the map says enough; seconds are for the flame graph.
-    pick(place.tab === 'timeline' && length(place.window) > LONG_SECONDS ? null : { ...place.window })
+    pick(brushed(place))
     view.value = 'timeline'
     if ((TABS as readonly string[]).includes(place.tab)) tab.value = place.tab as Tab
     if ((VIEWS as readonly string[]).includes(place.tab)) view.value = place.tab as View

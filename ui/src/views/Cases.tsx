@@ -1,6 +1,6 @@
 import { computed } from '@preact/signals'
-import { useAnswer } from '../client'
-import type { CaseEntry } from '../api'
+import { type Asked, useAnswer } from '../client'
+import type { CaseEntry, Cases as FoundCases } from '../api'
 import { plain } from '../figures'
 import { caseId, info, isOutside, utc, view, whole } from '../state'
 import { arrived } from '../timeline/map'
@@ -13,8 +13,8 @@ export const CASES = 5
 
 const ready = computed(() => arrived.value > 0 || view.value !== 'timeline' || isOutside.value)
 
-/** Cases of the whole recording, beside everything. */
-export const useCases = () => {
+/** Cases of the whole recording, beside everything; asked for once, whoever shows them. */
+export const useCases = (): Asked<FoundCases> => {
   const span = settled(whole.value, info.value?.is_live ?? false, EVERY_SECONDS)
   // The worst one at once; the others take their time.
   // Not before the map is there: looking for causes takes a core for seconds.
@@ -25,8 +25,7 @@ export const useCases = () => {
 
 const MARKS: Record<string, string> = { found: '●', suspected: '◐', unknown: '○', healthy: '✓' }
 
-export function Cases() {
-  const asked = useCases()
+export function Cases({ asked }: { asked: Asked<FoundCases> }) {
   return (
     <aside class="cases" aria-label="Cases">
       <h2>Cases</h2>
