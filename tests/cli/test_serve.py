@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
+from exhume.cli import serve
 from exhume.cli.main import main
 from exhume.errors import EXIT_USAGE
 
@@ -62,3 +69,26 @@ def test_any_free_port_is_told_by_its_number(tmp_path: Path) -> None:
                 assert answer.status == 200
         finally:
             server.terminate()
+
+
+def test_who_stops_a_server_in_the_middle_of_an_answer_is_told_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = threading.Event()
+
+    async def slow(_: Request) -> Response:
+        asked.set()
+        await asyncio.sleep(60)
+        return Response()
+
+    server = serve.server_of(Starlette(routes=[Route("/", slow)]))
+    with serve.listen("127.0.0.1", 0) as listening:
+        running = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        running.start()
+        with socket.create_connection(listening.getsockname()) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert asked.wait(30)
+            server.should_exit = True
+            running.join(30)
+    assert not running.is_alive()
+    assert capsys.readouterr().err == ""

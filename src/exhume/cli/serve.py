@@ -20,14 +20,20 @@ from __future__ import annotations
 
 import argparse
 import errno
+import logging
 import os
 import socket
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from exhume.cli import common
 from exhume.cli.safe import printable
 from exhume.config import labels_of, parse_labels
 from exhume.errors import EXIT_USAGE, ExhumeError
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.applications import Starlette
 
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 7471
@@ -67,8 +73,6 @@ def labels(args: argparse.Namespace) -> Mapping[str, str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    import uvicorn
-
     from exhume.web.app import make_app
     from exhume.web.page import is_built
     from exhume.web.security import is_loopback
@@ -81,16 +85,25 @@ def run(args: argparse.Namespace) -> int:
             exit_code=EXIT_USAGE,
         )
     app = make_app(common.data_dir(args), bind=args.address, token=token, labels=labels(args))
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, ws="none", server_header=False,
-        timeout_graceful_shutdown=1,
-    )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = server_of(app)
     with listen(args.address, args.port) as listening:
         if not args.quiet:
             print(_welcome(args, listening.getsockname()[1], is_built()), flush=True)
         server.run(sockets=[listening])
     return 0 if server.started else 1
+
+
+def server_of(app: Starlette) -> uvicorn.Server:
+    """Whoever stops it does not want to be told at length what was being answered just then."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, ws="none", server_header=False,
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
+    return server
 
 
 def listen(address: str, port: int) -> socket.socket:
