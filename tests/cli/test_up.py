@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from exhume.cli.main import main
 from exhume.cli.up import welcome
 from exhume.errors import EXIT_PERMISSION
-from exhume.record import lock
+from exhume.record import lock, supervise
+from exhume.record.supervise import Child
 
 BIN = Path(sys.executable).parent
 
@@ -53,3 +55,20 @@ def test_beside_another_recorder_it_does_not_say_that_it_records(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert f"another recorder (pid {os.getpid()}) writes to {tmp_path}" in shown.err
+
+
+def test_port_0_is_any_that_is_free_as_for_serve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Child] = []
+
+    def start(children: list[Child], _: object) -> int:
+        started.extend(children)
+        return 0
+
+    monkeypatch.setattr(supervise, "supervise", start)
+    assert main(["up", "--data", str(tmp_path), "--port", "0"]) == 0
+    (said,) = re.findall(r"The page: http://127\.0\.0\.1:(\d+)/", capsys.readouterr().out)
+    assert int(said) > 0
+    (command,) = (child.command for child in started if child.name == "server")
+    assert command[command.index("--port") + 1] == said

@@ -1,8 +1,8 @@
 """Record this node, and say where to look.
 
 Keeps the recorder and a read-only server on loopback running, each a process of its own, and
-starts them again should they die. Takes the options of `exhume record`. Ctrl-C stops everything
-within two seconds.
+starts them again should they die. Takes the options of `exhume record`, which is the recorder
+without a page. Ctrl-C stops everything within two seconds.
 
 Examples:
   exhume up
@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     serve.add_labels(parser)
     parser.add_argument(
         "--port", type=int, default=serve.DEFAULT_PORT,
-        help=f"of the server on loopback; 0 for none (default: {serve.DEFAULT_PORT})",
+        help="of the server on loopback; 0 for any that is free "
+        f"(default: {serve.DEFAULT_PORT})",
     )  # fmt: skip
 
 
@@ -40,18 +41,19 @@ def run(args: argparse.Namespace) -> int:
     serve.labels(args)
     data = common.data_dir(args)
     refuse_second(data)  # before we say that all is well
-    children = [Child("recorder", _recorder(args))]
-    if args.port:
-        serve.listen(serve.DEFAULT_ADDRESS, args.port).close()
-        children.append(Child("server", _server(args), is_vital=False))
-    print(welcome(str(data), args.data is not None, args.port), flush=True)
+    with serve.listen(serve.DEFAULT_ADDRESS, args.port) as tried:
+        port = tried.getsockname()[1]  # one for good: the server may be started again
+    children = [
+        Child("recorder", _recorder(args)),
+        Child("server", _server(args, port), is_vital=False),
+    ]
+    print(welcome(str(data), args.data is not None, port), flush=True)
     return supervise(children, lambda line: print(f"exhume: {line}", file=sys.stderr))
 
 
-def _server(args: argparse.Namespace) -> list[str]:
-    data = str(common.data_dir(args))
-    port = str(args.port)
-    command = [sys.executable, "-m", "exhume", "serve", "--quiet", "--data", data, "--port", port]
+def _server(args: argparse.Namespace, port: int) -> list[str]:
+    command = [sys.executable, "-m", "exhume", "serve", "--quiet", "--port", str(port)]
+    command += ["--data", str(common.data_dir(args))]
     return command + [f"--label={label}" for label in args.label]
 
 
@@ -69,11 +71,10 @@ def _recorder(args: argparse.Namespace) -> list[str]:
 def welcome(data: str, is_chosen: bool, port: int) -> str:
     where = f" --data {shlex.quote(data)}" if is_chosen else ""
     address = f"http://{serve.DEFAULT_ADDRESS}:{port}/"
-    served = (f"The page: {address}",) if port else ()
     return "\n".join(
         (
             f"exhume records this node into {data}. Ctrl-C stops it.",
-            *served,
+            f"The page: {address}",
             "From another terminal:",
             *_path_hint(),
             f"  exhume status{where}                      what is recorded, and what that costs",
