@@ -21,6 +21,12 @@ def test_every_command_has_its_section(name: str, line: str) -> None:
     assert f"## exhume {name}\n\n{line}\n" in text
 
 
+def test_an_option_of_two_names_is_listed_by_the_one_that_examples_use() -> None:
+    section = reference()[FILE].partition("## exhume import\n")[2].partition("\n## exhume ")[0]
+    assert "| `--into DIR` |" in section
+    assert "| `--data DIR` |" not in section
+
+
 def test_a_generated_file_is_written_once_and_then_current(tmp_path: Path) -> None:
     texts = {"docs/a.md": "a\n"}
     assert check_or_write(texts, tmp_path, ["--check"]) == 1

@@ -64,7 +64,9 @@ def _section(name: str) -> Iterator[str]:
 
 
 def _usage(action: argparse.Action) -> str:
-    name = action.option_strings[-1] if action.option_strings else action.dest
+    # `-o`, `--output`: the long one; `--into`, `--data`: the one it is mainly known by.
+    long = [one for one in action.option_strings if one.startswith("--")]
+    name = next(iter(long or action.option_strings), action.dest)
     if action.nargs == 0:
         return name
     choices = "\\|".join(map(str, action.choices)) if action.choices else None
