@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from exhume.cli.main import main
 from exhume.cli.schemas import schemas
+from exhume.errors import EXIT_DATA
 from exhume.fleet import codec
 from tests.fleet.made import fingerprint
 
@@ -51,6 +55,23 @@ def test_an_odd_label_is_a_usage_error(labels: list[str]) -> None:
     assert main(["fingerprint", "--label", *labels]) == 64
 
 
-def test_a_place_that_can_not_be_written_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fingerprint", "-o", "/dev/null/x.json"]) == 77
-    assert "cannot write" in capsys.readouterr().err
+def test_a_place_that_can_not_be_written_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["fingerprint", "-o", str(tmp_path / "file/x.json")]) == EXIT_DATA
+    assert "x.json can't be written: Not a directory" in capsys.readouterr().err
+
+
+def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """As root -o /dev/null must not make a file of it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, 1 << 20)
+        assert main(["fingerprint", "-o", str(pipe)]) == 0
+        assert stat.S_ISFIFO(pipe.stat().st_mode)
+        assert json.loads(os.read(reading, 1 << 20))["node"]
+    finally:
+        os.close(reading)

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 
 from exhume.cli import common
+from exhume.cli.output import opened
 from exhume.cli.progress import step
-from exhume.errors import EXIT_PERMISSION, ExhumeError
 from exhume.host import Host
 from exhume.model.fingerprint import Fingerprint
 
@@ -29,7 +28,7 @@ ANSWER = Fingerprint
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write it there")
     parser.add_argument(
         "--label", action="append", default=[], metavar="K=V", help="zone=a; more than once"
     )
@@ -53,15 +52,10 @@ def run(args: argparse.Namespace) -> int:
         extra = (("cloud", ask_cloud),) if args.cloud else ()
         found = fingerprint.fingerprint(Host(), labels, node=args.node, extra=extra)
     if args.output is not None:
-        data = codec.encode(found)
-        try:
-            fingerprint.write_file(args.output, data)
-        except OSError as error:
-            raise ExhumeError(
-                f"cannot write {args.output}: {error.strerror}",
-                todo="name a place that you may write to",
-                exit_code=EXIT_PERMISSION,
-            ) from error
+        with opened(args.output) as file:
+            file.write(fingerprint.packed(codec.encode(found), args.output))
+    if args.output == "-":
+        return 0
     if args.json:
         common.print_json(found)
     else:

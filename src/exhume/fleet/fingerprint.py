@@ -83,9 +83,14 @@ def fingerprint(
     )
 
 
+def packed(data: bytes, name: str) -> bytes:
+    """Compressed where the file's name says so."""
+    return zstandard.compress(data, 10) if name.endswith(".zst") else data
+
+
 def write_file(path: Path, data: bytes) -> None:
-    """Whole or not at all; compressed where its name says so."""
-    write_atomic(path, zstandard.compress(data, 10) if path.suffix == ".zst" else data)
+    """Whole or not at all."""
+    write_atomic(path, packed(data, path.name))
 
 
 def collect(host: Host, collectors: Sequence[tuple[str, Collector]], limit_seconds: float) -> Found:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.text import Text
@@ -18,7 +16,7 @@ _BOLD = Style(bold=True)
 _WARN = Style(color="yellow")
 
 
-def render(found: Fingerprint, view: Viewpoint, output: Path | None) -> RenderableType:
+def render(found: Fingerprint, view: Viewpoint, output: str | None) -> RenderableType:
     total = sum(map(len, found.fields.values()))
     title = Text(f"{printable(found.node)} · {view.show(found.wall_ns)}", _BOLD)
     title.append(f" · {count(total, 'field')} · hash {found.hash[:16]}", _DIM)
@@ -34,7 +32,7 @@ def render(found: Fingerprint, view: Viewpoint, output: Path | None) -> Renderab
     for what, why in found.missing.items():
         name = AREA[what].title if what in AREA else what
         parts.append(Text(f"⚠ not read: {printable(name)}: {printable(why)}", _WARN))
-    place = "" if output is None else f"written to {printable(str(output))}; "
+    place = "" if output is None else f"written to {printable(output)}; "
     parts.append(Text(f"{place}it took {found.cpu_seconds:.2f} s of CPU", _DIM))
     if output is None:
         parts.append(Text("-o FILE keeps it; --json shows all of it", _DIM))
