@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from exhume.export.report_html import html
 from exhume.export.report_markdown import markdown
+from exhume.export.words import instant_text
 from exhume.model.answers import FlameTree
 from exhume.model.case import Case
 from exhume.model.report import Report, ZombieCurve
@@ -98,7 +99,11 @@ def test_hostile_names_are_never_markup(name: str) -> None:
     rendered = markdown(found(name=name, walker=f"{name}2"))
     assert len(rendered.splitlines()) == len(markdown(found()).splitlines())
     outside = re.sub(r"(?ms)^  (`{3,})sh$.*?^  \1$", "", rendered)
-    assert not re.search(r"<|(?<!\\)\]\(|(?<!\\)`", outside)
+    assert not re.search(r"<|(?<!\\)\]\(", outside)
+    assert re.findall(r"(?<!\\)`[^`\n]*`?", outside) == [
+        "`exhume zombies --last 1h`",
+        "`exhume why --since-fix TIME`",
+    ]
 
 
 def test_a_bar_in_a_name_makes_no_column() -> None:
@@ -150,3 +155,32 @@ def test_a_large_node_stays_a_small_page() -> None:
 
 def test_the_same_case_makes_the_same_page() -> None:
     assert html(report(found())) == html(report(found()))
+
+
+def test_commands_in_actions_can_be_pasted_from_markdown() -> None:
+    case = found()
+    actions = replace(
+        case.actions,
+        now=("or `echo 1 > /x/*_y_$z` for all", "a*b_ `", "wait: exhume up"),
+        verify=("exhume top --comm '[a]*' --last 1m: it is gone", "exhume cores --data '_d'"),
+    )
+    text = markdown(replace(case, actions=actions))
+    assert "- or `echo 1 > /x/*_y_$z` for all\n" in text
+    assert "- `exhume top --comm '[a]*' --last 1m`: it is gone\n" in text
+    assert "- `exhume cores --data '_d'`\n" in text
+    assert "- a\\*b\\_ \\`\n" in text
+    assert "- wait: exhume up\n" in text
+    page = html(report(replace(case, actions=actions)))
+    assert "or <code>echo 1 &gt; /x/*_y_$z</code> for all" in page
+
+
+def test_who_else_was_harmed_is_told_as_in_the_terminal() -> None:
+    case = found()
+    assert case.symptom is not None
+    other = replace(case.symptom, kind="job-failed", text="actor <died>", count=12)
+    shown = replace(case, symptoms=(case.symptom, other))
+    at = f"{instant_text(STALL.end_ns)}, 12 times"
+    assert f"## Also harmed in this window\n\n- actor &lt;died&gt; ({at})\n" in markdown(shown)
+    page = html(report(shown))
+    assert f'actor &lt;died&gt; <span class="dim">({at})</span>' in page
+    assert "Also harmed" not in markdown(replace(case, symptoms=(case.symptom,)))

@@ -25,7 +25,7 @@ def evidence(check: str) -> Evidence:
         ("exhume units --last 1h", "units", Filter()),
         ("grep x /var/log/y --core 39x", "timeline", Filter()),
         ("exhume top --comm 'unbalanced", "timeline", Filter()),
-    ],  # fmt: skip
+    ],
 )
 def test_evidence_is_shown_where_its_command_would_show_it(
     check: str, tab: str, filter_: Filter

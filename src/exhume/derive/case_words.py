@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from exhume.model.case import Case, Party, Rejected
+from exhume.model.case import Case, Party, Rejected, Symptom
 from exhume.model.finding import Figure
 
 TEST_WORDS = (
@@ -16,6 +17,8 @@ TEST_WORDS = (
 """The four tests in the order of `Tests.outcomes`."""
 OUTCOME_MARKS = {"passed": "✓", "failed": "✗", "untested": "·"}
 MOST_REJECTED = 4
+MOST_SYMPTOMS = 3
+_COMMAND = re.compile(r"`([^`]+)`|^(exhume .+?)(?=: |$)")
 _OPEN = "not known yet"
 _GRADES = ("high", "medium", "low")
 
@@ -60,3 +63,34 @@ def telling(rejected: Sequence[Rejected]) -> tuple[list[Rejected], list[str]]:
     )
     once = list({one.culprit.name: one for one in reversed(ordered)}.values())[::-1]
     return once[:MOST_REJECTED], [one.culprit.name for one in once[MOST_REJECTED:]]
+
+
+def also_harmed(case: Case) -> tuple[list[Symptom], int]:
+    """What else was wrong in the window, since one case explains one kind of harm; and of how many
+    more kinds there is no room to tell."""
+    others = [one for one in case.symptoms if not _is_same(one, case.symptom)]
+    return others[:MOST_SYMPTOMS], max(0, len(others) - MOST_SYMPTOMS)
+
+
+def harm_text(one: Symptom) -> str:
+    return one.text or f"{one.kind} of {one.victim.name}"
+
+
+def _is_same(one: Symptom, other: Symptom | None) -> bool:
+    return other is not None and (one.kind, one.wall_ns, one.window) == (
+        other.kind, other.wall_ns, other.window,
+    )  # fmt: skip
+
+
+def words_and_commands(line: str) -> Iterator[tuple[str, bool]]:
+    """Parts of an action, and whether each is a command to be copied: what stands between the only
+    two ` of the line, or an exhume command that it begins with. Of more of them some are a name's.
+    """
+    at = 0
+    for found in _COMMAND.finditer(line) if line.count("`") in (0, 2) else ():
+        if found.start() > at:
+            yield line[at : found.start()], False
+        yield found[1] or found[2], True
+        at = found.end()
+    if at < len(line):
+        yield line[at:], False

@@ -14,12 +14,20 @@ from html import escape
 from importlib.resources import files
 
 from exhume import __version__
-from exhume.derive.case_words import OUTCOME_MARKS, TEST_WORDS, parties, telling
+from exhume.derive.case_words import (
+    OUTCOME_MARKS,
+    TEST_WORDS,
+    also_harmed,
+    harm_text,
+    parties,
+    telling,
+    words_and_commands,
+)
 from exhume.derive.printable import printable
 from exhume.export import svg
 from exhume.export.report_charts import core_heat_map, heat_colours, zombie_curve
-from exhume.export.words import window_text
-from exhume.model.case import Case, Evidence, Link, Risk
+from exhume.export.words import instant_text, window_text
+from exhume.model.case import Case, Evidence, Link, Risk, Symptom
 from exhume.model.report import Report
 
 _FLAME_WIDTH = 1030
@@ -34,7 +42,8 @@ def html(report: Report) -> str:
     sections = (
         _header(case), _chain(case), _cores(report), _flame(report), _zombies(report),
         _evidence(case.evidence), _actions(case), _rejected(case), _suspects(case),
-        _since_fix(case), _risks("Seen at that time, not tied to it", case.meanwhile),
+        _also_harmed(case), _since_fix(case),
+        _risks("Seen at that time, not tied to it", case.meanwhile),
         _risks("What harms nobody yet", case.risks), _gaps(case.gaps),
     )  # fmt: skip
     return "".join(
@@ -200,7 +209,7 @@ def figures_text(one: Evidence) -> str:
 def _actions(case: Case) -> str:
     actions = case.actions
     cards = [
-        f'<div class="card"><h3>{title}</h3>{_list(_safe(line) for line in lines)}</div>'
+        f'<div class="card"><h3>{title}</h3>{_list(map(_with_commands, lines))}</div>'
         for title, lines in (
             ("What to do now", actions.now),
             ("For good", actions.for_good),
@@ -236,6 +245,27 @@ def _suspects(case: Case) -> str:
     )
 
 
+def _also_harmed(case: Case) -> str:
+    others, more = also_harmed(case)
+    rows = [
+        f'{_safe(harm_text(one))} <span class="dim">({_safe(harm_when(one))})</span>'
+        for one in others
+    ]
+    if more:
+        rows.append(f'<span class="dim">and {more} more kinds of harm</span>')
+    return _section(harm_title(case), rows)
+
+
+def harm_title(case: Case) -> str:
+    return "Harm in this window" if case.symptom is None else "Also harmed in this window"
+
+
+def harm_when(one: Symptom) -> str:
+    """In UTC: the page may be read anywhere."""
+    many = f", {one.count} times" if one.count > 1 else ""
+    return f"{instant_text(one.wall_ns)}{many}"
+
+
 def _since_fix(case: Case) -> str:
     fix = case.since_fix
     if fix is None:
@@ -266,6 +296,13 @@ def _list(rows: Iterable[str]) -> str:
 
 def _code(command: str) -> str:
     return f"<pre><code>{_safe(command)}</code></pre>" if command else ""
+
+
+def _with_commands(line: str) -> str:
+    return "".join(
+        f"<code>{_safe(text)}</code>" if is_command else _safe(text)
+        for text, is_command in words_and_commands(line)
+    )
 
 
 def _safe(text: str) -> str:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from exhume.derive.case_words import OUTCOME_MARKS, TEST_WORDS, telling
+from exhume.derive.case_words import (
+    OUTCOME_MARKS,
+    TEST_WORDS,
+    also_harmed,
+    harm_text,
+    telling,
+    words_and_commands,
+)
 from exhume.derive.printable import printable
-from exhume.export.report_html import facts_of
+from exhume.export.report_html import facts_of, harm_title, harm_when
 from exhume.export.words import window_text
 from exhume.model.case import Case, Risk
 
@@ -36,6 +43,7 @@ def _lines(case: Case) -> Iterator[str]:
     yield from _list("To undo it", actions.undo)
     yield from _list("To see that it worked", actions.verify)
     yield from _set_aside(case)
+    yield from _also_harmed(case)
     if case.since_fix is not None:
         fix = case.since_fix
         yield from ("", "## Since the fix", "")
@@ -87,6 +95,17 @@ def _set_aside(case: Case) -> Iterator[str]:
             yield f"- {_safe(suspect.summary)} ({suspect.kind}, {suspect.confidence} confidence)"
 
 
+def _also_harmed(case: Case) -> Iterator[str]:
+    others, more = also_harmed(case)
+    if not others:
+        return
+    yield from ("", f"## {harm_title(case)}", "")
+    for one in others:
+        yield f"- {_safe(harm_text(one))} ({harm_when(one)})"
+    if more:
+        yield f"- and {more} more kinds of harm"
+
+
 def _risks(title: str, risks: Sequence[Risk]) -> Iterator[str]:
     if not risks:
         return
@@ -99,17 +118,35 @@ def _risks(title: str, risks: Sequence[Risk]) -> Iterator[str]:
 def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield from ("", f"## {title}", "")
-        yield from (f"- {_safe(line)}" for line in lines)
+        yield from (f"- {_with_commands(line)}" for line in lines)
 
 
 def _command(command: str) -> Iterator[str]:
-    """A fence is longer than every run of ` in what it holds, so that nothing gets out."""
     if not command:
         return
     shown = printable(command)
-    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = _fence(shown, 3)
     yield from (f"  {fence}sh", f"  {shown}", f"  {fence}")
+
+
+def _fence(text: str, at_least: int) -> str:
+    """Longer than every run of ` in what it holds, so that nothing gets out."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    return "`" * max(at_least, longest + 1)
+
+
+def _with_commands(line: str) -> str:
+    """A command is to be copied as it is: nothing in it is escaped."""
+    return "".join(
+        _code(text) if is_command else _safe(text)
+        for text, is_command in words_and_commands(printable(line))
+    )
+
+
+def _code(text: str) -> str:
+    fence = _fence(text, 1)
+    blank = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{blank}{text}{blank}{fence}"
 
 
 def _safe(text: str) -> str:

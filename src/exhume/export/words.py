@@ -28,3 +28,9 @@ def window_text(window: Window) -> str:
     shown = np.datetime_as_string(ends, unit="s" if is_whole else "ms").tolist()
     start, end = (text.split("T") for text in shown)
     return f"{start[0]} {start[1]} – {' '.join(end[start[0] == end[0] :])} UTC"
+
+
+def instant_text(wall_ns: int) -> str:
+    """`2024-05-01 03:14:02 UTC`."""
+    shown: str = np.datetime_as_string(np.datetime64(wall_ns, "ns"), unit="s")
+    return f"{shown.replace('T', ' ')} UTC"

@@ -12,7 +12,14 @@ from exhume.cli.figures import duration
 from exhume.cli.render.flow import PLAIN, flow
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
-from exhume.derive.case_words import OUTCOME_MARKS, TEST_WORDS, parties, telling
+from exhume.derive.case_words import (
+    OUTCOME_MARKS,
+    TEST_WORDS,
+    also_harmed,
+    harm_text,
+    parties,
+    telling,
+)
 from exhume.model.case import Case, Evidence, Link, Risk, Symptom
 
 _BOLD, _DIM = Style(bold=True), Style(dim=True)
@@ -27,7 +34,6 @@ _ROLE_WIDTH = max(map(len, _ROLES.values())) + 2
 _MARKS_WIDTH = 2 * len(TEST_WORDS) - 1
 _NARROW = 60
 """Below, the marks stand below a link instead of beside it."""
-_MOST_SYMPTOMS = 3
 
 
 def render(case: Case, view: Viewpoint, width: int = 80) -> Group:
@@ -193,25 +199,18 @@ def _suspects(case: Case, width: int) -> list[Text]:
 
 def _others(case: Case, view: Viewpoint, width: int) -> list[Text]:
     """What else was wrong in the window: one case explains one kind of harm."""
-    others = [one for one in case.symptoms if not _is_same(one, case.symptom)]
+    others, more = also_harmed(case)
     if not others:
         return []
     title = "harm in this window" if case.symptom is None else "also harmed in this window"
     lines = [Text(title, _BOLD)]
-    for one in others[:_MOST_SYMPTOMS]:
+    for one in others:
         many = f", {one.count} times" if one.count > 1 else ""
-        what = one.text or f"{one.kind} of {one.victim.name}"
-        said = [(printable(what), PLAIN), (f"({view.show(one.wall_ns)}{many})", _DIM)]
+        said = [(printable(harm_text(one)), PLAIN), (f"({view.show(one.wall_ns)}{many})", _DIM)]
         lines += flow(said, width, head=Text("  •"), indent=4)
-    if len(others) > _MOST_SYMPTOMS:
-        lines.append(Text(f"    and {len(others) - _MOST_SYMPTOMS} more kinds of harm", _DIM))
+    if more:
+        lines.append(Text(f"    and {more} more kinds of harm", _DIM))
     return lines
-
-
-def _is_same(one: Symptom, other: Symptom | None) -> bool:
-    return other is not None and (one.kind, one.wall_ns, one.window) == (
-        other.kind, other.wall_ns, other.window,
-    )  # fmt: skip
 
 
 def _actions(case: Case, width: int) -> Iterable[list[Text]]:
