@@ -249,12 +249,13 @@ def need_sampled(recording: Recording, window: Window, chosen: Filter) -> None:
     if found is None:
         return
     option, nouns = _FILTERS[found.part]
-    near = difflib.get_close_matches(found.values[0], found.others, _NAMES_IN_MESSAGE, 0.6)
+    others = list(map(printable, found.others))
+    near = difflib.get_close_matches(found.values[0], others, _NAMES_IN_MESSAGE, 0.6)
     if near:
         todo = f"did you mean {', '.join(near)}?"
-    elif found.others:
-        todo = f"{nouns} in this window: {', '.join(found.others[:_NAMES_IN_MESSAGE])}"
-        todo += ", …" if len(found.others) > _NAMES_IN_MESSAGE else ""
+    elif others:
+        todo = f"{nouns} in this window: {', '.join(others[:_NAMES_IN_MESSAGE])}"
+        todo += ", …" if len(others) > _NAMES_IN_MESSAGE else ""
     elif found.part in ("pids", "tids"):
         todo = "'exhume top' shows who ran"
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -23,7 +24,7 @@ class NeverSampled(Struct, frozen=True):
     """Of the filter: `comms`, `units`, …"""
     values: tuple[str, ...]
     others: tuple[str, ...]
-    """Who was, in the window; the most frequent first. Of numbers none."""
+    """Who was, in the window; who took most time first. Of numbers none."""
 
 
 def never_sampled(recording: Recording, window: Window, wanted: Filter) -> NeverSampled | None:
@@ -46,20 +47,26 @@ def _fits(recording: Recording, view: SegmentView, wanted: Filter) -> bool:
 
 
 def _others(recording: Recording, window: Window, part: str) -> tuple[str, ...]:
-    found: Counter[str] = Counter()
+    if part in ("pids", "tids"):
+        return ()
+    took: Counter[str] = Counter()
     for view in recording.views(window):
         with recording.sparing(view):
-            threads = view.threads().threads
-            if part == "comms":
-                found.update(threads.comm)
-            elif part == "cgroups":
-                found.update(threads.cgroup)
-            elif part in ("units", "containers", "pods"):
-                name = _name_of(Owners(view), part)
-                found.update(map(name, threads.cgroup))
-    del found[""]
-    return tuple(name for name, _ in found.most_common())
+            index, rows = view.threads(), view.process_seconds()
+            name = _namer(view, part)
+            spent = np.bincount(rows.process, rows.weight_us, len(index.processes))
+            for row, weight in zip(index.processes.first_thread, spent, strict=True):
+                took[name(int(row))] += int(weight)
+    del took[""]
+    return tuple(name for name, _ in took.most_common())
 
 
-def _name_of(owners: Owners, part: str) -> Callable[[str], str]:
-    return lambda cgroup: str(getattr(owners.of(cgroup), part.removesuffix("s")))
+def _namer(view: SegmentView, part: str) -> Callable[[int], str]:
+    """From a row of the threads to what it is called."""
+    threads = view.threads().threads
+    if part == "comms":
+        return lambda row: threads.comm[row]
+    if part == "cgroups":
+        return lambda row: threads.cgroup[row]
+    owners = Owners(view)
+    return lambda row: str(getattr(owners.of(threads.cgroup[row]), part.removesuffix("s")))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from exhume.derive.printable import printable
 from exhume.model.answers import Filter
 from exhume.model.arrays import I32, I64, U16, Bool
 from exhume.model.sample import Threads
@@ -90,8 +91,9 @@ def thread_mask(view: SegmentView, wanted: Filter) -> Bool | None:
 
 def named(threads: Threads, comms: tuple[str, ...]) -> Bool:
     """By a thread's own name, or by its process's: that of its first thread, where it was sampled.
-    A process whose threads rename themselves is one all the same."""
-    own = np.array([comm in comms for comm in threads.comm], np.bool_)
+    A process whose threads rename themselves is one all the same, and a name that can't be shown
+    as it is can be given as it is shown."""
+    own = np.array([comm in comms or printable(comm) in comms for comm in threads.comm], np.bool_)
     is_first: Bool = threads.tid == threads.pid
     of_process: Bool = ~is_first & np.isin(threads.pid, threads.pid[own & is_first])
     return own | of_process
