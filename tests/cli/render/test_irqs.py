@@ -15,8 +15,7 @@ a second  at most  core  its mean  worst second  serves        irq  name
    9,000   12,000    39      31 %  100 % system  eth0 tx+rx 0   30  eth0-Tx-Rx-0
     90.5      300    39      31 %  100 % system  eth0 tx+rx 1   31  eth0-Tx-Rx-1
     0.02        1     –         –             –                  9  acpi
-Not shown: 1 quieter or system line, 12 lines that never fired; --all shows
-more.
+Not shown: 1 quieter or system line (--all), 12 lines that never fired.
 
 cores: work for the network; squeezed and dropped in the whole window · no room
 for interrupts/s
@@ -53,6 +52,9 @@ def test_everything_has_system_lines_and_idle_threads() -> None:
     assert "25,000" in every
     assert "  quiet\n" not in few
     assert "  quiet\n" in every
+    assert "Not shown: 12 lines that never fired.\n" in every
+    nothing_left = shown(replace(evidence.irqs(), silent_lines=0), everything=True)
+    assert "Not shown" not in nothing_left
 
 
 def test_of_many_cores_those_that_lost_most_are_shown() -> None:

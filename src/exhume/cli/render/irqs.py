@@ -42,9 +42,11 @@ def render(
         shown = lines if everything else lines[:_LINES_SHOWN]
         parts += _lines(shown, busy, look)
         rest = len(answer.lines) - len(shown)
-        words = [count(rest, "quieter or system line")] if rest else []
-        words += [f"{count(answer.silent_lines, 'line')} that never fired"]
-        parts += [Text(f"Not shown: {', '.join(words)}; --all shows more.", _DIM), Text()]
+        words = [f"{count(rest, 'quieter or system line')} (--all)"] if rest else []
+        if answer.silent_lines:
+            words.append(f"{count(answer.silent_lines, 'line')} that never fired")
+        parts += [Text(f"Not shown: {', '.join(words)}.", _DIM)] if words else []
+        parts.append(Text())
     else:
         parts += [Text("No interrupt of a device was recorded in this window."), Text()]
     if answer.cores:
