@@ -2,9 +2,10 @@
 
 Three tables: the times of the cores, the processes, and the hottest frames. Threads of a process
 that have another name than it have a row of their own, with its pid; --comm and --pid choose all of
-it. Percentages of time are of one core: 250 % is two and a half cores. A frame's shares are of the selection: all non-idle core
-time in the window and filter. `usual` is its own mean over the hour before, `×` how far above that
-it was. A frame marked ⚠ is only where interrupts came back on: look at its caller.
+it. Percentages of time are of one core: 250 % is two and a half cores. A frame's shares are of the
+selection: all non-idle core time in the window and filter. `usual` is its own mean over the hour
+before, `×` how far above that it was. A frame marked ⚠ is only where interrupts came back on: look
+at its caller.
 
 Examples:
   exhume top --at 03:14:02 --for 5s --core 39   what was on core 39
