@@ -1,8 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from exhume.model.sample import Stretch
 from exhume.model.segment import SegmentData
+from exhume.store import layout
+from exhume.store.queries.flame import flame
 from exhume.store.queries.seconds_sampled import sampled_windows, seconds_sampled
+from exhume.store.recording import Recording
+from exhume.store.writer import write_segment
 from tests.store.make import SECOND, START, at, by_hand
 from tests.store.queries.test_holds import of
 
@@ -20,3 +28,16 @@ def test_segments_that_meet_are_one_stretch_and_a_gap_parts_them() -> None:
 
     recording = of(*(part(first) for first in (0, 10, 30)))
     assert sampled_windows(recording, at(0, 40)) == (at(0, 20), at(30, 10))
+
+
+def test_what_proved_to_be_damaged_is_no_time_that_shares_are_of(tmp_path: Path) -> None:
+    for first in (0, 10):
+        samples = [(0, n / 10, 0, 0) for n in range(100)]
+        write_segment(tmp_path, by_hand(samples, start_ns=START + first * SECOND))
+    (damaged, _) = sorted((tmp_path / "segments").iterdir())
+    (damaged / layout.SAMPLES).write_bytes(b"PAR1")
+    recording = Recording.open(tmp_path)
+    window = at(1, 14)
+    tree = flame(recording, window)
+    assert tree.samples == 50
+    assert seconds_sampled(recording, window) == pytest.approx(5.0)
