@@ -54,3 +54,15 @@ def test_no_samples_give_no_lines_and_deep_stacks_one() -> None:
     )
     (line,) = lines(chain)
     assert line.count(";") == depth - 1
+
+
+def test_counts_add_up_to_the_samples_where_the_rate_changed() -> None:
+    frames = tuple(frame(f"f{n}") for n in range(8))
+    parent = np.array([-1, *[0] * 7], np.int32)
+    own = np.array([0, *[7] * 3, *[3] * 4], np.int64)
+    total = own.copy()
+    total[0] = own.sum()
+    for samples in range(20, 60):
+        tree = FlameTree(STORY_WINDOW, parent, frames, total, own, samples, 0)
+        counts = [int(line.rpartition(" ")[2]) for line in lines(tree)]
+        assert (len(counts), sum(counts)) == (7, samples)

@@ -17,8 +17,10 @@ def lines(tree: FlameTree, *, mark_kernel: bool = False) -> Iterator[str]:
     own, total = tree.self_ns.tolist(), int(tree.total_ns[0])
     if not tree.samples or not total:
         return
-    # All samples of one rate weigh the same; where the rate changed this is their mean.
+    # All samples of one rate weigh the same; where the rate changed this is their mean. What is
+    # rounded off one line goes to the next, so that all of them are as many as there were.
     weight_ns = total / tree.samples
+    carried = 0.0
     names = [folded_name(frame, mark_kernel=mark_kernel) for frame in tree.frames]
     parents = tree.parent.tolist()
     for node in range(1, len(parents)):
@@ -27,7 +29,10 @@ def lines(tree: FlameTree, *, mark_kernel: bool = False) -> Iterator[str]:
             while at > 0:
                 stack.append(names[at])
                 at = parents[at]
-            yield f"{';'.join(reversed(stack))} {max(1, round(own[node] / weight_ns))}"
+            exact = own[node] / weight_ns + carried
+            count = max(1, round(exact))
+            carried = exact - count
+            yield f"{';'.join(reversed(stack))} {count}"
 
 
 def folded_name(frame: Frame, *, mark_kernel: bool = False) -> str:
