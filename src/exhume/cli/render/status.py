@@ -170,6 +170,9 @@ def _disk(disk: Disk, view: Viewpoint) -> list[tuple[str, Text]]:
         closed = f" in {count(disk.segments, 'segment')}" if disk.segments else ", no segment yet"
         rows.append(("recorded", Text(text + closed)))
     return rows + [
-        ("pinned", Text(f"{view.show_window(pin.window)}: {printable(pin.reason)}"))
+        (
+            "pinned",
+            Text(": ".join(filter(None, (view.show_window(pin.window), printable(pin.reason))))),
+        )
         for pin in disk.pins
     ]
