@@ -201,6 +201,24 @@ def test_the_address_of_evidence_shows_what_a_click_on_it_does(tab: Watched) -> 
     expect(page.locator(".selection-bar")).to_have_count(0)
 
 
+def test_all_that_is_shown_is_what_was_recorded_of_it(tab: Watched) -> None:
+    page = tab.page
+    tab.go("?utc=1")
+    page.get_by_role("button", name="Select all that is shown").click()
+    expect(page.locator(".selection-bar b").first).to_have_text(
+        page.get_by_title("Show the whole recording").inner_text()
+    )
+
+
+def test_against_a_time_without_samples_nothing_is_more(tab: Watched) -> None:
+    page = tab.page
+    tab.go(f"?pick={START_WALL}-{START_WALL + 60}&tab=diff")
+    expect(page.get_by_text("there is nothing to compare with")).to_be_visible()
+    expect(page.locator("canvas.flame")).to_have_count(0)
+    page.get_by_label("compared with").select_option("whole")
+    expect(page.get_by_text("there is nothing to compare with")).to_have_count(0)
+
+
 def test_the_selection_is_exported_as_a_file(tab: Watched) -> None:
     tab.go(f"?pick={BURST}-{BURST + 6}&core=3")
     page = tab.page

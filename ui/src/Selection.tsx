@@ -4,7 +4,7 @@ import { Export } from './Export'
 import { Filters } from './Filters'
 import { percent } from './figures'
 import { selected } from './selected'
-import { axis, filter, hasFilter, look, pick, picked, tab, TABS, type Tab, utc } from './state'
+import { filter, hasFilter, look, pick, picked, pickShown, tab, TABS, type Tab, utc } from './state'
 import { Diff } from './tabs/Diff'
 import { Events } from './tabs/Events'
 import { Flame } from './tabs/Flame'
@@ -39,7 +39,7 @@ export function Selection() {
     return (
       <section class="selection none">
         <p>
-          Drag over the map to see who was on the cores. <button onClick={() => pick({ ...axis.value })}>Select all that is shown</button>
+          Drag over the map to see who was on the cores. <button onClick={pickShown}>Select all that is shown</button>
         </p>
         {hasFilter.value && <Filters />}
       </section>

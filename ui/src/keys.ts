@@ -1,7 +1,7 @@
 // What keys do anywhere on the page.
 
 import { helpShown } from './Help'
-import { axis, filter, follow, hasFilter, limits, look, noFilter, pan, pick, picked, toggleFollow, zoom } from './state'
+import { filter, follow, hasFilter, limits, look, noFilter, pan, pick, picked, pickShown, toggleFollow, zoom } from './state'
 
 export function onKey(event: KeyboardEvent): void {
   const target = event.target as HTMLElement
@@ -25,7 +25,7 @@ const ACTIONS: Record<string, (event: KeyboardEvent) => void> = {
   '=': () => zoom(0.6),
   '-': () => zoom(1 / 0.6),
   Home: () => look(limits.value),
-  s: () => pick({ ...axis.value }),
+  s: pickShown,
   z: () => picked.value && look(picked.value),
   f: toggleFollow,
   '?': () => (helpShown.value = !helpShown.value),

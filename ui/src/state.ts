@@ -2,7 +2,7 @@
 
 import { batch, computed, signal } from '@preact/signals'
 import type { RecordingInfo } from './api'
-import { length, type Span, within, zoomed } from './time'
+import { length, overlap, type Span, within, zoomed } from './time'
 
 export const TABS = ['flame', 'sub-second', 'who', 'diff', 'frames', 'events', 'samples'] as const
 export type Tab = (typeof TABS)[number]
@@ -127,6 +127,11 @@ export function pick(span: Span | null, cores?: number[]): void {
       look({ start: at - wide / 2, end: at + wide / 2 })
     }
   })
+}
+
+/** All that is shown and was recorded: the axis goes a little beyond. */
+export function pickShown(): void {
+  pick(overlap(axis.value, whole.value))
 }
 
 export function addFilter(key: FilterKey, value: string | number): void {

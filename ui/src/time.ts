@@ -19,6 +19,12 @@ export function within(span: Span, limits: Span): Span {
   return { start, end: start + wide }
 }
 
+/** What both have; of spans that don't meet the first. */
+export function overlap(span: Span, other: Span): Span {
+  const both = { start: Math.max(span.start, other.start), end: Math.min(span.end, other.end) }
+  return both.end > both.start ? both : { ...span }
+}
+
 /** All of what has ended; of what still grows, up to the last whole step, so as not to be asked anew each second. */
 export function settled(span: Span, isLive: boolean, step: number): Span {
   if (!isLive) return span

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { clock, duration, moment, range, settled, ticks, within, zoomed } from '../src/time'
+import { clock, duration, moment, overlap, range, settled, ticks, within, zoomed } from '../src/time'
 
 const NIGHT = 1794788047.123 // 2026-11-16 00:14:07.123 UTC
 
@@ -69,4 +69,9 @@ describe('the axis', () => {
     expect(within({ start: -50, end: 50 }, { start: 0, end: 1000 })).toEqual({ start: 0, end: 100 })
     expect(within({ start: 0, end: 5000 }, { start: 0, end: 1000 })).toEqual({ start: 0, end: 1000 })
   })
+})
+
+test('what two spans have in common, or the first where they do not meet', () => {
+  expect(overlap({ start: 0, end: 10 }, { start: 2, end: 20 })).toEqual({ start: 2, end: 10 })
+  expect(overlap({ start: 0, end: 1 }, { start: 2, end: 3 })).toEqual({ start: 0, end: 1 })
 })

@@ -38,11 +38,21 @@ export function Diff() {
         )}
       </div>
       {ready ? (
-        <Answered of={asked}>{(answer) => <Tree answer={answer} />}</Answered>
+        <Answered of={asked}>{(answer) => (answer.base_seconds_recorded ? <Tree answer={answer} /> : <NoBase of={answer} />)}</Answered>
       ) : (
         <p class="empty">Say which range to compare with.</p>
       )}
     </>
+  )
+}
+
+/** Against nothing all would be more. */
+function NoBase({ of }: { of: FlameDiff }) {
+  return (
+    <p class="empty">
+      Nobody took samples in {range(of.base_window, utc.value)}: there is nothing to compare with. Choose the whole
+      recording, or another range.
+    </p>
   )
 }
 
