@@ -78,7 +78,7 @@ ENA = {"driver": "ena", "device": "0000:00:05.0", "interface": "eth0"}
         ),
         (
             "ena 0000:00:05.0 eth0: NETDEV WATCHDOG: CPU: 56: transmit queue 11 timed out 5340 ms",
-            ENA | {"core": 56, "queue": 11, "stalled_seconds": 5.34},
+            ENA | {"watchdog_core": 56, "queue": 11, "stalled_seconds": 5.34},
         ),
         (
             "watchdog: BUG: soft lockup - CPU#58 stuck for 23s! [kworker/u146:7:707658]",

@@ -26,7 +26,7 @@ NUMBERS = frozenset(
     {
         *("changes", "code", "core", "count", "culprit_core", "index", "level", "limit", "number"),
         *("napi_scheduled", "order", "owner_pid", "pid", "queue", "rank", "rate", "remaining"),
-        *("sector", "sequence", "stalled_jiffies", "status", "tag", "uid", "xid"),
+        *("sector", "sequence", "stalled_jiffies", "status", "tag", "uid", "watchdog_core", "xid"),
     }
 )
 _UNITS: tuple[tuple[str, str, float], ...] = (

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec import Struct
 
 from exhume.diagnose.four_tests import widened
 from exhume.diagnose.process_times import cores_of
 from exhume.model.case import Outcome, Symptom
-from exhume.model.observation import Observation
+from exhume.model.observation import CoreLoad, Observation
+from exhume.model.window import Window
 
 _CLEARLY = 0.6
+_FULL_PERCENT = 90.0
+_MOST_OF_IT = 0.75
+"""Harm begins within a second of which half was free yet, and a log cuts the fraction of one off."""
 
 
 class Place(Struct, frozen=True):
@@ -86,13 +91,23 @@ def _full_core(seen: Observation, group: Sequence[Symptom], ran_on: Sequence[int
         return None
     full: Counter[int] = Counter()
     for one in group:
-        part = seen.load.within(one.window)
-        busy = part.busy()
-        for index, core in enumerate(part.cores):
-            if len(busy) and (not ran_on or core in ran_on) and (busy[:, index] >= 90).all():
+        for core, share in _full_shares(seen.load, one.window).items():
+            if share >= _MOST_OF_IT and (not ran_on or core in ran_on):
                 full[core] += 1
     ranked = full.most_common(2)
     if not ranked or ranked[0][1] < _CLEARLY * len(group):
         return None
     alone = len(ranked) == 1 or ranked[1][1] < 0.5 * ranked[0][1]
     return ranked[0][0] if alone else None
+
+
+def _full_shares(load: CoreLoad, harm: Window) -> dict[int, float]:
+    """By core, how much of that time it was full."""
+    part = load.within(harm)
+    length = np.minimum(part.end_ns, harm.end_ns) - np.maximum(part.start_ns, harm.start_ns)
+    if not len(length):
+        return {}
+    with np.errstate(invalid="ignore"):
+        full = part.busy() >= _FULL_PERCENT
+    shares = length @ full / max(1, int(length.sum()))
+    return dict(zip(part.cores, shares.tolist(), strict=True))

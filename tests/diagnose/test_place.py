@@ -1,0 +1,44 @@
+"""On which core a victim waited."""
+
+from __future__ import annotations
+
+import pytest
+
+from exhume.diagnose.place import place_of
+from exhume.diagnose.symptoms import symptoms
+from tests.diagnose.made_up import event, load, observation, symptom
+
+FULL = range(310, 316)
+
+
+def percent(*partly: tuple[int, int]) -> dict[int, list[int]]:
+    """Core 11 of 16 is full for six seconds, and in seconds of its own partly."""
+    found = {core: [20] * 600 for core in range(16)}
+    found[11] = [100 if second in FULL else 2 for second in range(600)]
+    for second, busy in partly:
+        found[11][second] = busy
+    return found
+
+
+@pytest.mark.parametrize("begins", [309.2, 309.6, 310.4])
+def test_a_core_that_was_full_from_within_a_second_on_is_it(begins: float) -> None:
+    seen = observation(load=load(percent((309, 40), (316, 20))))
+    harm = symptom(begins, 5.6, "eth0 queue 4", "network-reset", source="kernel log")
+    place = place_of(seen, [harm], ())
+    assert (place.core, place.known) == (11, "untested")
+
+
+def test_a_core_that_was_full_for_half_of_it_is_not() -> None:
+    seen = observation(load=load(percent()))
+    harm = symptom(307.0, 6.0, "eth0 queue 4", "network-reset", source="kernel log")
+    assert place_of(seen, [harm], ()).core is None
+
+
+def test_the_core_that_ran_the_watchdog_is_not_where_the_queue_stood_still() -> None:
+    """It is printed as `CPU: 3`: raw_smp_processor_id() of the timer, kernel commit e316dd1cf135."""
+    told = event(
+        316, "kernel-log", "eth0", watchdog_core=3, queue=4, interface="eth0",
+        signature="netdev.watchdog", **{"class": "netdev-starve"}, stalled_seconds=5.6,
+    )  # fmt: skip
+    seen = observation(events=(told,), load=load(percent()))
+    assert place_of(seen, symptoms(seen), ()).core == 11
