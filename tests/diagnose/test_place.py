@@ -6,6 +6,7 @@ import pytest
 
 from exhume.diagnose.place import place_of
 from exhume.diagnose.symptoms import symptoms
+from exhume.model.evidence import IrqLine
 from tests.diagnose.made_up import event, load, observation, symptom
 
 FULL = range(310, 316)
@@ -42,3 +43,30 @@ def test_the_core_that_ran_the_watchdog_is_not_where_the_queue_stood_still() -> 
     )  # fmt: skip
     seen = observation(events=(told,), load=load(percent()))
     assert place_of(seen, symptoms(seen), ()).core == 11
+
+
+def line(name: str, device: str, queue: int, direction: str, core: int) -> IrqLine:
+    return IrqLine("140", name, device, queue, direction, core, 900.0, 900.0)
+
+
+@pytest.mark.parametrize(
+    ("victim", "text", "device"),
+    [
+        ("ens1 queue 7", "mlx5_core 0000:3b:00.0 ens1: TX timeout on queue: 7", "pci:0000:3b:00.0"),
+        ("eth0 queue 7", "gve 0000:00:04.0 eth0: Timeout on tx queue, 7", "pci:0000:00:04.0"),
+        ("ens3 queue 7", "virtio_net virtio0 ens3: TX timeout on queue: 7", "virtio0"),
+        ("eth0 queue 7", "TX q 7 is paused for too long", "eth0"),
+    ],
+)
+def test_a_queue_is_found_by_the_device_that_the_kernel_names(
+    victim: str, text: str, device: str
+) -> None:
+    lines = (
+        line("other", "pci:0000:af:00.0", 7, "tx+rx", 2),
+        line("in", device, 7, "rx", 3),
+        line("out", device, 7, "tx", 9),
+        line("next", device, 8, "tx", 4),
+    )
+    harm = symptom(310, 5.6, victim, "network-reset", text=text)
+    place = place_of(observation(lines=lines), [harm], ())
+    assert (place.core, place.known) == (9, "passed")

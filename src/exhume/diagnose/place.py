@@ -15,6 +15,8 @@ from exhume.model.observation import CoreLoad, Observation
 from exhume.model.window import Window
 
 _CLEARLY = 0.6
+_DEVICE_WORDS = 3
+"""Of a kernel line: driver, device, interface."""
 _FULL_PERCENT = 90.0
 _MOST_OF_IT = 0.75
 """Harm begins within a second of which half was free yet, and a log cuts the fraction of one off."""
@@ -58,15 +60,28 @@ def place_of(seen: Observation, group: Sequence[Symptom], others: Sequence[Sympt
 
 
 def _queue_core(seen: Observation, symptom: Symptom) -> Place | None:
-    """`eth0 queue 5` → the core that its interrupt goes to."""
+    """`eth0 queue 5` → the core that its interrupt goes to.
+
+    Interrupts of mlx5, gve and virtio carry the device alone; the kernel's line has it beside the
+    interface: `mlx5_core 0000:3b:00.0 ens1f0np0: TX timeout on queue: 11`.
+    """
     name = symptom.victim.comm or ""
-    device, _, queue = name.rpartition(" queue ")
+    interface, _, queue = name.rpartition(" queue ")
     if not queue.isdigit():
         return None
-    for line in seen.lines:
-        if line.core is not None and line.queue == int(queue) and line.device in (device, ""):
-            claim = f"the interrupt of {name} ({line.name}) goes to CPU {line.core}"
-            return Place(line.core, "passed", claim)
+    named = {interface, "", *(word.rstrip(":") for word in symptom.text.split()[:_DEVICE_WORDS])}
+    own = [
+        line
+        for line in seen.lines
+        if line.core is not None
+        and line.queue == int(queue)
+        and line.device.removeprefix("pci:") in named
+    ]
+    # It is transmit queues that stand still; on some cards those that receive have their own lines.
+    for line in sorted(own, key=lambda one: "tx" not in one.direction):
+        return Place(
+            line.core, "passed", f"the interrupt of {name} ({line.name}) goes to CPU {line.core}"
+        )
     return None
 
 
