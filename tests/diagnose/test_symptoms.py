@@ -153,3 +153,36 @@ def test_a_reset_of_the_network_is_worse_than_a_held_daemon() -> None:
         holds=(hold(100, 30, "daemon"),), events=(line(300, "ena.tx_paused", "netdev-starve"),)
     )
     assert [group[0].kind for group in grouped(symptoms(seen))] == ["network-reset", "held-thread"]
+
+
+def test_several_lines_of_one_harm_count_once_and_each_time_it_was_done() -> None:
+    def reset(second: float) -> list[EventAnswer]:
+        return [
+            event(second, "kernel-log", signature="netdev.watchdog", interface="ens3", queue=3,
+                  **{"class": "netdev-starve"}),
+            event(second, "kernel-log", signature="virtio_tx", interface="ens3", queue=3,
+                  stalled_seconds=5.8, **{"class": "netdev-starve"}),
+        ]  # fmt: skip
+
+    told = (event for second in (100, 220, 221.5, 400) for event in reset(second))
+    (group,) = grouped(symptoms(observation(events=tuple(told))))
+    assert {one.count for one in group} == {4}
+    assert group[0].window.seconds == pytest.approx(5.8), "the line that says most leads"
+
+
+def test_a_kill_that_the_kernel_tells_twice_is_one() -> None:
+    lines = [
+        LogLine(at(50), text)
+        for text in (
+            "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,"
+            "global_oom,task_memcg=/system.slice/etl.service,task=etl,pid=5001,uid=110",
+            "Out of memory: Killed process 5001 (etl) total-vm:61203456kB, anon-rss:58912340kB, "
+            "file-rss:0kB, shmem-rss:0kB, UID:110 pgtables:116000kB oom_score_adj:0",
+        )
+    ]
+    answers = tuple(
+        EventAnswer(e.time_ns, e.kind, e.subject, e.text, e.core, e.pid, e.count, dict(e.fields))
+        for e in events_of(lines, kernel_log())
+    )
+    (group,) = grouped(symptoms(observation(events=answers)))
+    assert [one.count for one in group] == [1, 1]

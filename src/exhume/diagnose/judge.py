@@ -180,7 +180,8 @@ class _Book:
 
     def symptom(self, scene: Scene) -> Link:
         one = scene.symptom
-        many = f" ({one.count} times in this window)" if one.count > 1 else ""
+        # What is shown beside it is this one; how many there are is told with the symptom.
+        many = f" (one of {one.count} in this window)" if one.count > 1 else ""
         claim = f"{one.text or one.kind}{many}"
         proof = Proof(
             one.source,

@@ -61,6 +61,8 @@ _RANK = (
 )  # fmt: skip
 _LENGTHS = ("late_seconds", "since_napi_seconds", "stalled_seconds", "ran_seconds")
 _MOST_BEFORE_NS = 60 * SECOND_NS
+_ONE_HARM_NS = 2 * SECOND_NS
+"""Lines of different kinds about one victim within this time are about one harm."""
 _REFUSED = re.compile(r"(?i)refused|reset by peer|broken pipe|no such file|no route to host")
 
 
@@ -84,7 +86,7 @@ def grouped(found: Sequence[Symptom]) -> list[tuple[Symptom, ...]]:
 
 def _longest_first(group: list[Symptom]) -> tuple[Symptom, ...]:
     ordered = sorted(group, key=lambda one: (-one.window.seconds, one.wall_ns))
-    total = sum(one.count for one in ordered)
+    total = max(1, sum(one.count for one in ordered))
     return tuple(replace(one, count=total) for one in ordered)
 
 
@@ -114,6 +116,9 @@ def harm_of(signature: str, cls: str) -> str | None:
 
 
 def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
+    """A driver tells of one reset in several lines, and the kernel of one kill in two: each says
+    something else of it, and they count once."""
+    counted: dict[tuple[str, str], tuple[str, int]] = {}
     for event in events:
         if event.kind not in ("kernel-log", "job-log"):
             continue
@@ -121,13 +126,18 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
         kind = harm_of(signature, cls)
         if kind is None:
             continue
+        victim = _victim(event, kind)
+        before, last_ns = counted.get((kind, victim.name), (signature, event.wall_ns))
+        is_told = before != signature and abs(event.wall_ns - last_ns) <= _ONE_HARM_NS
+        if not is_told:
+            counted[kind, victim.name] = signature, event.wall_ns
         yield Symptom(
             kind=kind,
             wall_ns=event.wall_ns,
-            victim=_victim(event, kind),
+            victim=victim,
             source="kernel log" if event.kind == "kernel-log" else "job log",
             window=_when(event),
-            count=event.count,
+            count=0 if is_told else event.count,  # their group has the sum
             text=event.text,
             event_class=cls,
             is_late=_REFUSED.search(event.text) is None,
