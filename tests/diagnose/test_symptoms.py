@@ -186,3 +186,10 @@ def test_a_kill_that_the_kernel_tells_twice_is_one() -> None:
     )
     (group,) = grouped(symptoms(observation(events=answers)))
     assert [one.count for one in group] == [1, 1]
+
+
+def test_a_lockup_without_a_trace_names_no_call_and_a_stall_of_nobody_holds_nobody() -> None:
+    told = hold(100, 23, "worker", core=6, call="", deepest="", is_told=True)
+    nobody = hold(200, 21, "", core=6, pid=-1, call="", deepest="", is_told=True)
+    (one,) = symptoms(observation(holds=(told, nobody)))
+    assert one.text == "worker was inside the kernel for 23.0 s"

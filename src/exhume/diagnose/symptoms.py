@@ -293,8 +293,8 @@ def _held(seen: Observation) -> Iterator[Symptom]:
         first_seen.setdefault(key, int(lives.wall_ns[row]))
     for hold in seen.holds:
         length = hold.window.end_ns - hold.window.start_ns
-        if not hold.is_one_call or length < HELD_NS:
-            continue
+        if not hold.is_one_call or length < HELD_NS or not hold.comm:
+            continue  # a line about a stalled core does not always say who was on it
         began = first_seen.get((hold.comm, hold.pid), seen.window.start_ns)
         if hold.window.start_ns - began < _KNOWN_BEFORE_NS:
             continue
@@ -306,8 +306,12 @@ def _held(seen: Observation) -> Iterator[Symptom]:
             victim=Party(comm=hold.comm, pid=hold.pid, cgroup=hold.cgroup or None, core=hold.core),
             source="samples",
             window=hold.window,
-            text=f"{hold.comm} was inside one {hold.call} for {length / 1e9:.1f} s",
+            text=f"{hold.comm} was inside {_call(hold)} for {length / 1e9:.1f} s",
         )
+
+
+def _call(hold: Hold) -> str:
+    return f"one {hold.call}" if hold.call else "the kernel"
 
 
 def _held_before(holds: Sequence[Hold], hold: Hold) -> int:
