@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from exhume.derive.case_words import parties
 from exhume.diagnose.hypotheses import HYPOTHESES
 from exhume.diagnose.judge import case_of
 from exhume.diagnose.scene import Scene, Usage
@@ -152,6 +153,20 @@ def test_steal_is_the_cause_where_the_hypervisor_took_the_core() -> None:
     ]
     seen = observation(load=load({0: [0] * 600, 1: percent}, mode=4))
     assert cause_of(scene(seen, stalls(), core=1)) == ("cpu-steal", "CPU 1")
+
+
+def test_steal_of_every_core_is_the_cause_wherever_the_victim_was() -> None:
+    percent = [
+        80 if any(start <= second < start + length for start, length in TIMES) else 0
+        for second in range(600)
+    ]
+    seen = observation(load=load({0: percent, 1: [value * 3 // 4 for value in percent]}, mode=4))
+    told = judged(scene(seen, stalls(), core=None, place="untested"))
+    assert told.verdict.root_cause is not None and told.verdict.root_cause.kind == "cpu-steal"
+    assert "took at least 60 % of every core" in told.chain[-1].claim
+    assert ("culprit", "the hypervisor, not this node") in list(parties(told))
+    seen = observation(load=load({0: percent, 1: [0] * 600}, mode=4))
+    assert judged(scene(seen, stalls(), core=None, place="untested")).suspects == ()
 
 
 def test_without_steal_it_is_ruled_out_by_name() -> None:

@@ -20,6 +20,8 @@ MOST_REJECTED = 4
 MOST_SYMPTOMS = 3
 _COMMAND = re.compile(r"`([^`]+)`|^(exhume .+?)(?=: |$)")
 _OPEN = "not known yet"
+_OUTSIDE = {"cpu-steal": "the hypervisor, not this node"}
+"""By kind: who it is where nobody on the node has to be stopped."""
 _GRADES = ("high", "medium", "low")
 
 
@@ -37,7 +39,8 @@ def parties(case: Case) -> Iterator[tuple[str, str]]:
     if isinstance(payer, dict) and payer.get("name") not in (None, cause.culprit.name):
         yield "payer", _named(payer)
     culprit = cause.culprit
-    yield "culprit", described(culprit) if culprit.known or culprit.core is not None else _OPEN
+    is_named = culprit.known or culprit.core is not None
+    yield "culprit", described(culprit) if is_named else _OUTSIDE.get(cause.kind, _OPEN)
 
 
 def described(party: Party) -> str:

@@ -81,26 +81,35 @@ def _eater(scene: Scene, cgroup: str) -> tuple[str, int]:
 def steal(scene: Scene) -> Iterator[Suspicion]:
     """The hypervisor gave the core to another guest: ruled out before anybody here is blamed."""
     load = scene.seen.load
-    if load is None or scene.core is None or scene.core not in load.cores:
+    if load is None or scene.core not in (None, *load.cores):
         return
-    column = load.mode("steal")[:, load.cores.index(scene.core)].astype(np.float64)
+    stolen = load.mode("steal").astype(np.float64)
+    # Where every core was taken away the victim's was, whichever that is: the least of them counts.
+    where, column = "every core", stolen.min(axis=1)
+    place: Outcome = "passed"
+    if scene.core is not None:
+        where, place = f"CPU {scene.core}", scene.place
+        column = stolen[:, load.cores.index(scene.core)]
     amount = mean_of(Intervals(load.start_ns, load.end_ns, column))
     taken = [value for s in scene.stalls if np.isfinite(value := amount(s.window))]
     if not taken:
         return
     percent = float(np.mean(taken))
+    ruled_out = percent < _LEAST_STEAL
+    if ruled_out and scene.core is None:
+        return
     window = scene.symptom.window
-    claim = f"the hypervisor took {percent:.0f} % of CPU {scene.core} while the victim waited"
+    least = "at least " if scene.core is None else ""
+    claim = f"the hypervisor took {least}{percent:.0f} % of {where} while the victim waited"
     check = f"exhume cores {shown.whole_span(window, 5)}"
     proof = Proof("core times", claim, {"steal_percent": round(percent, 1)}, window, check)
     high = np.flatnonzero(column >= _LEAST_STEAL)
     causes = [s.window for s in scene.stalls if amount(s.window) >= _LEAST_STEAL]
-    ruled_out = percent < _LEAST_STEAL
-    tests = weigh(scene, causes, "failed" if ruled_out else scene.place, amount)
+    tests = weigh(scene, causes, "failed" if ruled_out else place, amount)
     yield Suspicion(
         kind="cpu-steal",
         culprit=Party(core=scene.core),
-        summary=f"the hypervisor takes CPU {scene.core} away",
+        summary=f"the hypervisor takes {where} away",
         steps=(Step(claim, "root_cause", tests, (proof,)),),
         depth=1,
         victim=scene.symptom.victim,
