@@ -162,7 +162,8 @@ def test_steal_of_every_core_is_the_cause_wherever_the_victim_was() -> None:
     ]
     seen = observation(load=load({0: percent, 1: [value * 3 // 4 for value in percent]}, mode=4))
     told = judged(scene(seen, stalls(), core=None, place="untested"))
-    assert told.verdict.root_cause is not None and told.verdict.root_cause.kind == "cpu-steal"
+    assert told.verdict.root_cause is not None
+    assert told.verdict.root_cause.kind == "cpu-steal"
     assert "took at least 60 % of every core" in told.chain[-1].claim
     assert ("culprit", "the hypervisor, not this node") in list(parties(told))
     seen = observation(load=load({0: percent, 1: [0] * 600}, mode=4))

@@ -36,7 +36,7 @@ def test_a_core_that_was_full_for_half_of_it_is_not() -> None:
 
 
 def test_the_core_that_ran_the_watchdog_is_not_where_the_queue_stood_still() -> None:
-    """It is printed as `CPU: 3`: raw_smp_processor_id() of the timer, kernel commit e316dd1cf135."""
+    """`CPU: 3` is raw_smp_processor_id() of the timer, since kernel commit e316dd1cf135."""
     told = event(
         316, "kernel-log", "eth0", watchdog_core=3, queue=4, interface="eth0",
         signature="netdev.watchdog", **{"class": "netdev-starve"}, stalled_seconds=5.6,

@@ -19,7 +19,7 @@ _DEVICE_WORDS = 3
 """Of a kernel line: driver, device, interface."""
 _FULL_PERCENT = 90.0
 _MOST_OF_IT = 0.75
-"""Harm begins within a second of which half was free yet, and a log cuts the fraction of one off."""
+"""Harm begins within a second that was partly free yet, and a log cuts fractions of one off."""
 
 
 class Place(Struct, frozen=True):

@@ -22,7 +22,7 @@ from exhume.ingest.recognise import FORMATS
 from exhume.ingest.recorded import recorded
 from exhume.ingest.report import InputReport, RecordingReport
 from exhume.ingest.rows import is_part, likeness
-from exhume.ingest.snapshots_placing import chosen, is_floating
+from exhume.ingest.snapshots_placing import chosen, is_floating, zone_of
 from exhume.ingest.work import MergeTask, Part, PieceSummary, ReadTask, buckets
 from exhume.ingest.written import Named
 from exhume.model.window import Window
@@ -42,6 +42,7 @@ _OF_NOBODY = (
 )
 _MARGIN = 0.05
 """So much more of its frames must be named for text to be taken instead of perf.data."""
+_OF_PROGRAMS = "job log"
 _Read = tuple[ReadTask, list[PieceSummary]]
 
 
@@ -65,6 +66,8 @@ class Placing:
         """Of each node, the stretches that inputs with a clock of their own tell of."""
         self._guessed: list[tuple[str, Span]] = []
         """And those of which only the times of files tell when they were."""
+        self._zones: dict[str, int] = {}
+        """Of each node, what takes its local times to wall time, where one of its tables shows."""
         self._told: set[tuple[str, str]] = set()
         """Of each node, the counters that they tell of."""
 
@@ -126,7 +129,7 @@ class Placing:
             boot, until_ns = piece.hints.boot, _until_ns(piece)
             claim = settle(node, piece.clock, piece.claim, self._anchors, boot, until_ns)
             settled.append((piece, claim))
-        settled = self._fitted(node, settled)
+        settled = self._fitted(node, settled, is_of_system=task.format != _OF_PROGRAMS)
         same = self._same_samples(node, task, pieces)
         report = self._report(task, settled, same)
         if whose := self._whose(task, pieces, node):
@@ -151,9 +154,12 @@ class Placing:
         return [found[number] for number in range(len(placed))]
 
     def _fitted(
-        self, node: str, settled: list[tuple[PieceSummary, Claim | None]]
+        self, node: str, settled: list[tuple[PieceSummary, Claim | None]], is_of_system: bool
     ) -> list[tuple[PieceSummary, Claim | None]]:
-        """Where the clock of an input is a guess, what the other inputs make likely."""
+        """Where the clock of an input is a guess, what the other inputs make likely.
+
+        `is_of_system`: its local times are of the node's own zone. In a container they are UTC.
+        """
         pieces = [piece for piece, _ in settled if not _is_of_clock(piece)]
         claims = [claim for piece, claim in settled if claim is not None and piece.span_ns]
         if _is_floating(pieces) and claims:
@@ -161,7 +167,11 @@ class Placing:
                 [span for other, span in some if other in (node, NAMELESS)]
                 for some in (self._spans, self._guessed)
             )
-            claim = chosen(pieces, claims[0], sure, guessed)
+            zone_ns = self._zones.get(node) if is_of_system else None
+            claim = chosen(pieces, claims[0], sure, guessed, zone_ns)
+            shown_ns = zone_of(pieces, claim)
+            if shown_ns is not None and any(piece.fields for piece in pieces):
+                self._zones.setdefault(node, shown_ns)
             is_told = all((node, f) in self._told for piece in pieces for f in piece.fields)
             if claim.trust == Trust.NONE and is_told:
                 # Beside those that know their time it would only contradict them.

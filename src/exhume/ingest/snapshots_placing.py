@@ -14,6 +14,7 @@ from exhume.ingest.piece import Claim, Trust
 
 _NEAR_NS = 3600 * 1_000_000_000
 """A file written this long before or after what the others tell of was written with them."""
+_DAY_NS = 86_400 * 1_000_000_000
 _GAP_NS = 1800 * 1_000_000_000
 """Nobody means by a shorter one that nothing was there: readings may be minutes apart."""
 
@@ -38,11 +39,16 @@ def is_floating(piece: Floating, claim: Claim | None) -> bool:
 
 
 def chosen(
-    pieces: Sequence[Floating], claim: Claim, sure: Sequence[Span], guessed: Sequence[Span] = ()
+    pieces: Sequence[Floating],
+    claim: Claim,
+    sure: Sequence[Span],
+    guessed: Sequence[Span] = (),
+    zone_ns: int | None = None,
 ) -> Claim:
     """What holds for all pieces of an input whose claim is a guess.
 
-    `sure`, `guessed`: what the others tell of, by how they know when that was.
+    `sure`, `guessed`: what the others tell of, by how they know when that was. `zone_ns`: what
+    takes local times to wall time in the zone that the node is known to be in.
     """
     spans = [span for piece in pieces if (span := piece.told_ns or piece.span_ns) is not None]
     others = [*sure, *guessed]
@@ -51,7 +57,7 @@ def chosen(
     own = min(s[0] for s in spans), max(s[1] for s in spans)
     guesses = next((piece.guesses for piece in pieces if piece.guesses), ())
     if guesses:
-        return fitting(own, (claim, *guesses), sure) or claim
+        return _of_zone(own, (claim, *guesses), sure, zone_ns)
     whole = min(s[0] for s in others), max(s[1] for s in others)
     edge = next((piece.edge for piece in pieces if piece.edge), "")
     if edge == "start":
@@ -69,6 +75,25 @@ def chosen(
     how = "guessed: nothing tells when it was, and the file was written at another time than the "
     how = f"{how}others: put at their end"
     return Claim(whole[1] - own[1], Trust.NONE, how)
+
+
+def zone_of(pieces: Sequence[Floating], claim: Claim) -> int | None:
+    """What takes local times to wall time, where that shows by how the input fits the others."""
+    guesses = next((piece.guesses for piece in pieces if piece.guesses), ())
+    return claim.offset_ns % _DAY_NS if claim in guesses else None
+
+
+def _of_zone(
+    own: Span, claims: Sequence[Claim], sure: Sequence[Span], zone_ns: int | None
+) -> Claim:
+    """A node is in one zone. How long a log meets the others tells little of its own: a kernel's
+    reaches back to the boot, and ends with whatever happened last."""
+    in_zone = [one for one in claims if zone_ns is not None and one.offset_ns % _DAY_NS == zone_ns]
+    stretches = _joined(sure)
+    for one in in_zone:
+        if _shared(own, one, stretches):
+            return one
+    return fitting(own, claims, sure) or next(iter(in_zone), claims[0])
 
 
 def fitting(own: Span, claims: Sequence[Claim], others: Sequence[Span]) -> Claim | None:
