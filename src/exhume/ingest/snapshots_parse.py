@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from exhume.errors import ParseError
 from exhume.ingest import snapshots_cgroups
 from exhume.ingest.docker_ps import DockerLooks
+from exhume.ingest.snapshots_interrupts import InterruptLooks
 from exhume.ingest.snapshots_sections import Section, named_values
 from exhume.ingest.systemctl import LIST_PATH, SHOW_PATH, UnitLooks, parse_list, parse_show
 from exhume.model.event import Event
@@ -18,7 +19,6 @@ from exhume.sources import (
     cgroups,
     core_schedstat,
     cpu,
-    interrupts,
     loadavg,
     meminfo,
     pressure,
@@ -72,6 +72,7 @@ class Looks(Struct):
     """Whether the kinds of pressure were told by their order."""
     _docker: DockerLooks = field(default_factory=DockerLooks)
     _units: UnitLooks = field(default_factory=UnitLooks)
+    _interrupts: InterruptLooks = field(default_factory=InterruptLooks)
     _keys: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
 
     def look(self, section: Section, moment: Moment, block: Sequence[Section]) -> Looked:
@@ -95,6 +96,8 @@ class Looks(Struct):
             return self._count(section, moment, block), ()
         if section.kind == "value":
             return _values(text), ()
+        if section.kind == "interrupts":
+            return self._interrupts.look(text), ()
         return _READ[section.kind](text), ()
 
     def _refuse_torn(self, section: Section) -> None:
@@ -207,7 +210,6 @@ def _cgroups(data: bytes) -> tuple[Reading, ...]:
 _READ: dict[str, Callable[[bytes], tuple[Reading, ...]]] = {
     "stat": _stat,
     "softirqs": lambda data: softirqs.readings(softirqs.parse(data)),
-    "interrupts": lambda data: interrupts.readings(interrupts.parse(data)),
     "schedstat": lambda data: core_schedstat.readings(core_schedstat.parse(_text(data))),
     "meminfo": lambda data: meminfo.readings(meminfo.parse(_text(data))),
     "vmstat": lambda data: vmstat.readings(vmstat.parse(_text(data))),

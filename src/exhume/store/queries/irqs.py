@@ -30,9 +30,9 @@ def irqs(recording: Recording, window: Window) -> IrqsAnswer:
         _line(instance, found, affinity.get(instance))
         for instance, found in each("irq.count").items()
     ]
-    lines = sorted(
-        (line for line in every if line.per_second > 0), key=lambda line: -line.per_second
-    )
+    # Of copies that are far apart nothing is known between them but where interrupts went.
+    told = [one for one in every if one.per_second > 0 or _is_only_placed(one)]
+    lines = sorted(told, key=lambda line: (_is_only_placed(line), -line.per_second))
     busy = core_map(recording, window, 1)
     softnet = {name: each(f"softnet.{name}") for name in ("processed", "squeezed", "dropped")}
     per_core = {"net_rx": each("softirq.net_rx"), "device": each("irq.device"), **softnet}
@@ -65,6 +65,10 @@ def _line(instance: str, found: Rates, affinity: SeriesAnswer | None) -> IrqLine
         per_second=mean,
         most_per_second=found.per_second.most(),
     )
+
+
+def _is_only_placed(line: IrqLine) -> bool:
+    return line.core is not None and bool(np.isnan(line.per_second))
 
 
 def _core(
