@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exhume.derive.looks import Looks
+from exhume.derive.looks import Looks, looks_at
 from exhume.derive.units import (
     PARTS,
     LooksOf,
@@ -12,6 +12,7 @@ from exhume.derive.units import (
     of_units,
     worst_first,
 )
+from exhume.model.answers import SeriesAnswer
 from exhume.model.lifecycles import Lifecycle
 from exhume.model.window import Window
 from tests.derive.lives import NS, T0, Row, compile_like, event, lived, process_events
@@ -304,3 +305,19 @@ def test_a_unit_that_was_started_several_times_since_may_have_lived_less() -> No
         events.append(event("unit-failed", "a.service", at + 9.5, result="exit-code"))
     (found,) = of_units(events, {}, NOTHING, 60)
     assert (found.median_lifetime_seconds, found.lifetime_at_most) == (9, True)
+
+
+def test_what_the_kubelet_counts_tells_of_the_starts_between_two_looks() -> None:
+    """A loop of 20 s, looked at each minute: the two last runs are listed."""
+    starts = [
+        event("container-start", "p/c", 60.0 * look - back, id=f"{look}-{back}",
+              restarts_total=3 * look - (back > 10))
+        for look in range(1, 11) for back in (25, 5)
+    ]  # fmt: skip
+    wall = np.arange(0, 660, 60, np.int64) * NS + T0
+    total = SeriesAnswer("container.total", "", wall, wall, np.zeros(len(wall), np.uint8))
+    looks = looks_at("container", "p/c", starts, lambda field, _: total)
+    (found,) = of_containers(starts, {}, 600, looks_of=lambda *_: looks)
+    assert (found.starts, found.starts_at_least) == (29, False)
+    anew = [event("container-start", "p/c", 60.0 * n, id=str(n), restarts_total=0) for n in (1, 2)]
+    assert not looks_at("container", "p/c", anew, lambda field, _: total).is_counted

@@ -81,10 +81,16 @@ def test_starts_and_exits_are_seen_between_two_readings(
     assert [event.kind for event in found] == kinds
 
 
-def test_restarts_are_summed_under_what_stays_the_same() -> None:
+def test_of_several_runs_under_one_name_the_last_has_the_count_of_restarts() -> None:
     pod = replace(AGENT, pod_name="p", pod_namespace="ns", name="c", restarts_total=2)
     found = containers.readings((pod, replace(pod, id="x", restarts_total=3), AGENT))
     by_field = {reading.field: reading for reading in found}
     assert by_field["container.restarts"].instances == ("ns/p/c",)
-    assert by_field["container.restarts"].values.tolist() == [5]
+    assert by_field["container.restarts"].values.tolist() == [3]
     assert by_field["container.running"].values.tolist() == [3]
+
+
+def test_a_pod_without_a_known_namespace_is_called_by_its_own_name() -> None:
+    pod = replace(AGENT, pod_name="p", pod_namespace="", name="c", restarts_total=2)
+    (found,) = containers.events({}, (pod,), 5)
+    assert (found.subject, found.fields["pod"], found.fields["restarts_total"]) == ("p/c", "p", 2)

@@ -66,7 +66,9 @@ def looks_at(
         return Looks(_times(None), tells_each=True)
     if kind == "container":
         noted = any("told_by" in event.fields for event in starts)
-        return Looks(_times(series("container.total", "")), tells_each=noted)
+        return Looks(
+            _times(series("container.total", "")), tells_each=noted, is_counted=_is_counted(starts)
+        )
     # What a look saw of a unit has its state; a supervisor's log tells of the start itself.
     logged = sum("sub_state" not in event.fields for event in starts)
     counted = _times(series("unit.restarts", name))
@@ -75,6 +77,14 @@ def looks_at(
         tells_each=logged > len(starts) / 2,
         is_counted=len(counted) > 0,
     )
+
+
+def _is_counted(starts: Sequence[EventAnswer]) -> bool:
+    """The number that each start of a container has rises with every one of them. It stays 0 where
+    something removes the container and runs it anew."""
+    told = [event.fields.get("restarts_total") for event in starts]
+    known = [count for count in told if isinstance(count, int)]
+    return len(known) == len(told) > 1 and max(known) - min(known) >= len(told) - 1
 
 
 def nobody_looked(*_: object) -> Looks:

@@ -120,9 +120,11 @@ def readings(containers: tuple[Container, ...]) -> tuple[Reading, ...]:
         Reading.of_node("container.running", states["running"]),
     ]
     if counted:
-        restarts: Counter[str] = Counter()
+        restarts: dict[str, int] = {}
         for one in counted:
-            restarts[_label(one)] += one.restarts_total or 0
+            # CRI lists the runs before, too, each with its own number: the last one is the count.
+            label = _label(one)
+            restarts[label] = max(restarts.get(label, 0), one.restarts_total or 0)
         found.append(
             Reading.of_each("container.restarts", tuple(restarts), list(restarts.values()))
         )
@@ -140,13 +142,20 @@ def event_of(kind: str, one: Container, time_ns: int, text: str = "") -> Event:
         fields["created_wall_ns"] = one.created_wall_ns
     if one.exit_code is not None:
         fields["exit_code"] = one.exit_code
+    if kind == "container-start" and one.restarts_total is not None:
+        fields["restarts_total"] = one.restarts_total
     if one.pod_name:
-        fields["pod"] = f"{one.pod_namespace}/{one.pod_name}"
+        fields["pod"] = _pod(one)
     return Event(time_ns, kind, _label(one), text, fields=fields)
 
 
 def _label(one: Container) -> str:
     """What stays the same over restarts: pod and name, or name, or image."""
     if one.pod_name:
-        return f"{one.pod_namespace}/{one.pod_name}/{one.name}"
+        return f"{_pod(one)}/{one.name}"
     return one.name or one.image or one.id
+
+
+def _pod(one: Container) -> str:
+    """Older crictl has no column for the namespace."""
+    return f"{one.pod_namespace}/{one.pod_name}" if one.pod_namespace else one.pod_name
