@@ -314,7 +314,7 @@ def test_what_the_kubelet_counts_tells_of_the_starts_between_two_looks() -> None
               restarts_total=3 * look - (back > 10))
         for look in range(1, 11) for back in (25, 5)
     ]  # fmt: skip
-    wall = np.arange(0, 660, 60, np.int64) * NS + T0
+    wall = np.arange(0, 660, 60, dtype=np.int64) * NS + T0
     total = SeriesAnswer("container.total", "", wall, wall, np.zeros(len(wall), np.uint8))
     looks = looks_at("container", "p/c", starts, lambda field, _: total)
     (found,) = of_containers(starts, {}, 600, looks_of=lambda *_: looks)

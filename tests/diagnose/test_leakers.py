@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from exhume.diagnose.leakers import Leaker, leakers
+from exhume.diagnose.twins import is_run_by
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Outcome
 from exhume.model.observation import Observation
@@ -332,3 +334,63 @@ def test_states_of_a_unit_do_not_tell_that_it_was_quiet() -> None:
     )
     assert one.against == ""
     assert (one.tests.counterfactual, one.tests.dose) == ("untested", "untested")
+
+
+def late_log(*others: EventAnswer) -> Leaker:
+    """It starts all the while, and its log begins in the second half."""
+    steady = {10.0 * i: 100 + 20 * i for i in range(60)}
+    (one,) = leakers(
+        observation(
+            events=tuple(sorted((*others, *starts("x", 40, 60)), key=lambda e: e.wall_ns)),
+            lifecycles=(lifecycle("unit", "x", 400),),
+            zombies=zombies(steady),
+        )
+    )
+    return one
+
+
+def test_before_a_log_begins_nobody_was_quiet() -> None:
+    one = late_log()
+    assert (one.against, one.tests.order, one.tests.counterfactual) == ("", "untested", "untested")
+    told = late_log(event(5, "unit-start", "other"))
+    assert told.against == "most zombies were there before it first started"
+
+
+def test_a_unit_of_which_only_states_are_known_and_its_container_are_one_suspect() -> None:
+    looks = [30.0 * i for i in range(20)]
+    events = [
+        *(event(at, "container-start", "ecs-agent", id=str(at)) for at in looks),
+        *(event(at, "container-exit", "ecs-agent", "gone", id=str(at - 30)) for at in looks[1:]),
+        *(event(at, "unit-start", "ecs.service", sub_state="running") for at in looks[2::3]),
+    ]
+    found = observation(
+        events=tuple(sorted(events, key=lambda e: e.wall_ns)),
+        lifecycles=(
+            lifecycle("container", "ecs-agent", 20),
+            lifecycle("unit", "ecs.service", 6),
+            lifecycle("unit", "node-exporter.service", 6),
+        ),
+        zombies=zombies({10.0 * i: 100 + 10 * i for i in range(60)}),
+        series=[
+            series("container.total", [3] * 20, every=30.0),
+            series("unit.active", [1] * 20, "ecs.service", every=30.0),
+        ],
+    )
+    (one,) = leakers(found)
+    assert (one.culprit.unit, one.culprit.container) == ("ecs.service", "ecs-agent")
+    assert one.lifecycle.kind == "container", "whose starts were seen"
+
+
+@pytest.mark.parametrize(
+    ("unit", "container", "is_one"),
+    [
+        ("ecs.service", "ecs-agent", True),
+        ("beacon.service", "beacon", True),
+        ("log-shipper.service", "kube-system/log-shipper-x8k2p/log-shipper", True),
+        ("node-exporter.service", "node-problem-detector", False),
+        ("echo.service", "ecs-agent", False),
+    ],
+)
+def test_a_unit_runs_the_container_of_its_name(unit: str, container: str, is_one: bool) -> None:
+    found = is_run_by(lifecycle("container", container, 20), lifecycle("unit", unit, 6))
+    assert found == is_one

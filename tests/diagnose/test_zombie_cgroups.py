@@ -192,6 +192,16 @@ def test_where_nobody_is_known_it_is_said_how_to_find_them() -> None:
     assert case.actions.undo == ()
 
 
+def test_what_another_supervisor_runs_is_not_stopped_with_systemctl() -> None:
+    starts = tuple(replace(one, subject="gauge") for one in STARTS)
+    case = judged(story(events=starts, lifecycles=(lifecycle("unit", "gauge", 2280),)))
+    lines = " ".join(line for part in astuple(case.actions) for line in part)
+    assert case.verdict.root_cause is not None
+    assert case.verdict.root_cause.culprit.unit == "gauge"
+    assert "supervisorctl stop gauge" in lines
+    assert "systemctl" not in lines
+
+
 def test_of_a_container_it_is_said_how_to_find_what_starts_it() -> None:
     starts = tuple(replace(one, kind="container-start", subject="box") for one in STARTS)
     box = lifecycle("container", "box", 2280, zombies_per_start=1.0)

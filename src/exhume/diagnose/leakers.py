@@ -12,6 +12,7 @@ from exhume.derive.runs import where_true
 from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
+from exhume.diagnose.twins import is_run_by
 from exhume.diagnose.zombie_counts import counts_of
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.case import Outcome, Party, Tests
@@ -128,6 +129,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
     active, quiet = _known(seen, one, gains, wall, count, looks)
     active |= started > 0
     quiet &= ~active
+    sure = quiet & _logged(seen, one, gains, looks)
     gained = float(np.maximum(gains.gained, 0)[active].sum())
     starts = int(started.sum())
     per_start = gained / starts if starts else 0.0
@@ -143,12 +145,13 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
     against = ""
     counterfactual: Outcome = "untested"
     if np.isfinite(quiet_rate) and active_rate + quiet_rate > 0:
+        sure_rate = _rate(gains.gained, seconds, sure)
         if quiet_rate <= _QUIET * active_rate:
             counterfactual = "passed"
-        elif quiet_rate >= _NOT_QUIET * active_rate:
+        elif sure_rate >= _NOT_QUIET * active_rate:
             counterfactual = "failed"
             against = (
-                f"zombies came at {quiet_rate:.2f}/s while it was quiet, "
+                f"zombies came at {sure_rate:.2f}/s while it was quiet, "
                 f"{active_rate:.2f}/s while it was not"
             )
     exact = one.zombies_per_start if not one.zombies_at_most else None
@@ -169,7 +172,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gai
     if len(grew) and all_gained:
         before = np.maximum(gains.gained, 0) * (gains.end_ns < int(wall[0]))
         order = "passed" if before.sum() <= _MOSTLY * all_gained else "untested"
-        if before[quiet].sum() > _MOSTLY * all_gained:
+        if before[sure].sum() > _MOSTLY * all_gained:
             order, against = "failed", "most zombies were there before it first started"
     place = _place(seen, one, exact)
     return Leaker(
@@ -208,6 +211,18 @@ def _known(
     later_ns = round((_lifetime_seconds(one) + REMOVAL_SECONDS) * 1e9)
     active = _covered(gains, begin[seen_to_start], end[seen_to_start] + later_ns) >= _MOSTLY
     return active, _covered(gains, begin[same], end[same]) >= _NEARLY_ALL
+
+
+def _logged(seen: Observation, one: Lifecycle, gains: _Gains, looks: Looks) -> Bool:
+    """In which intervals a unit that only a log tells of would have been told of, had it started.
+
+    A log that was rotated begins late, and one that was copied early ends: before the first line
+    about any unit, and after the last, silence says nothing against anybody.
+    """
+    if one.kind != "unit" or not (looks.tells_each or not len(looks.wall_ns)):
+        return np.ones(len(gains.start_ns), np.bool_)
+    told = [event.wall_ns for event in seen.events if event.kind.startswith("unit-")]
+    return (gains.end_ns > min(told)) & (gains.start_ns < max(told))
 
 
 def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
@@ -355,6 +370,9 @@ def _same_starts(seen: Observation, a: Leaker, b: Leaker) -> bool:
     gains = _gains(seen)
     if a.lifecycle.kind == b.lifecycle.kind or gains is None:
         return False
+    for unit, container in ((a, b), (b, a)):
+        if unit.misses_starts and is_run_by(container.lifecycle, unit.lifecycle):
+            return True
     heard = _heard(seen, gains)
     one, other = (
         derived.started(*starts_of(seen, leaker.lifecycle), heard.start_ns, heard.end_ns)
@@ -367,14 +385,18 @@ def _same_starts(seen: Observation, a: Leaker, b: Leaker) -> bool:
 
 
 def _joined(first: Leaker, second: Leaker) -> Leaker:
-    """With the figures of the supervisor, who is named and whose log tells of every start."""
+    """With the figures of the supervisor, who is named and whose log tells of every start; of whom
+    looks saw more starts, where both are known by looks."""
     a, b = first.culprit, second.culprit
     both = Party(unit=a.unit or b.unit, container=a.container or b.container, comm=a.comm or b.comm)
     outcomes = (
         x if x != "untested" else y
         for x, y in zip(first.tests.outcomes(), second.tests.outcomes(), strict=True)
     )
-    of = second if first.lifecycle.kind == "process" and not second.against else first
+    is_better = first.lifecycle.kind == "process" or (
+        first.misses_starts and second.starts > first.starts
+    )
+    of = second if is_better and not second.against else first
     return Leaker(
         of.lifecycle, both, Tests(*outcomes), of.starts, of.gained, of.per_start, of.agreement,
         first.against, first.is_upper, of.misses_starts,

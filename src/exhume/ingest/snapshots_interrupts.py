@@ -49,7 +49,7 @@ def _cores(found: Interrupts, before: Interrupts | None) -> I64:
     ):
         gained = found.counts - before.counts
         gained = np.where(gained < -(WRAP // 2), gained + WRAP, gained)
-        is_later = (gained >= 0).all(axis=1)  # of the same boot
+        is_later = gained.min(axis=1) >= 0  # of the same boot
         came = np.where(is_later[:, None], gained, came)
         several[is_later] = _SEVERAL
     total, most = came.sum(axis=1), came.argmax(axis=1)

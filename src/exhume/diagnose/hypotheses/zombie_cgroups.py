@@ -343,6 +343,14 @@ def _parent(one: Lifecycle) -> str:
 def _about_culprit(culprit: Party, parent: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """What to do about it now, for good, and how to undo that; or how to find it."""
     name = culprit.name
+    if culprit.unit and "." not in culprit.unit:  # systemd's have a suffix
+        own = quote(culprit.unit)
+        stop = (
+            f"stop {own} with what runs it: supervisorctl stop {own}, pm2 stop {own} or initctl "
+            f"stop {own}"
+        )
+        good = f"take {own} out of its supervisor's configuration, or repair what makes it die"
+        return (stop,), good, (f"start {own} again in the same way",)
     if culprit.unit:
         unit = quote(culprit.unit)
         good = f"systemctl disable {unit} in the image, or repair what makes it die"
