@@ -316,8 +316,8 @@ def test_what_the_kubelet_counts_tells_of_the_starts_between_two_looks() -> None
     ]  # fmt: skip
     wall = np.arange(0, 660, 60, dtype=np.int64) * NS + T0
     total = SeriesAnswer("container.total", "", wall, wall, np.zeros(len(wall), np.uint8))
-    looks = looks_at("container", "p/c", starts, lambda field, _: total)
+    looks = looks_at("container", "p/c", starts, lambda *_: total)
     (found,) = of_containers(starts, {}, 600, looks_of=lambda *_: looks)
     assert (found.starts, found.starts_at_least) == (29, False)
     anew = [event("container-start", "p/c", 60.0 * n, id=str(n), restarts_total=0) for n in (1, 2)]
-    assert not looks_at("container", "p/c", anew, lambda field, _: total).is_counted
+    assert not looks_at("container", "p/c", anew, lambda *_: total).is_counted

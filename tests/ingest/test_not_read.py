@@ -46,6 +46,22 @@ SADF = (
             "NAME      READY   STATUS    RESTARTS   AGE\na-0       1/1     Running   0     3d\n",
             "pods",
         ),
+        (
+            "LAST SEEN   TYPE      REASON    OBJECT  MESSAGE\n12s  Warning  BackOff  pod/a  x\n",
+            "Kubernetes events",
+        ),
+        (
+            "● foo.service - Foo\n     Loaded: loaded (/lib/foo.service)\n     Active: active\n",
+            "`systemctl status`",
+        ),
+        (
+            '{\n    "events": [\n        {"timestamp": 1773446700500, "message": "x"}\n    ]\n}\n',
+            "jq -c",
+        ),
+        (
+            "Linux version 6.1.0\nwatchdog: BUG: soft lockup - CPU#3 stuck for 22s! [foo:123]\n",
+            "without their times",
+        ),
         ("1794773717,352,240\n1794773727,352,240\n", "names of its columns"),
         ("time,cpu0,cpu1\n1794773717,10.5,100\n1794773718,12,100\n", "(cpu0, cpu1)"),
         (f"20:15:17\n{STAT.format(a=1, b=2)}20:15:18\n{STAT.format(a=2, b=3)}", "date +%s"),

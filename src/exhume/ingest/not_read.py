@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from exhume.derive.signatures import match
 from exhume.ingest.csv_table import strange_columns
+from exhume.ingest.lines import head_lines
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.snapshots_sections import sections, without_paths
 from exhume.perf.datafile import MAGICS
@@ -56,6 +58,22 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "`crictl ps -a` or `docker ps -a` on the node, and its journal, tell of restarts there",
     ),
     (
+        rb"^(?:NAMESPACE +)?LAST SEEN +TYPE +REASON",
+        "a list of Kubernetes events, with ages instead of times",
+        "`crictl ps -a` on the node, and the kubelet's journal, tell of restarts there",
+    ),
+    (
+        rb"^(?:\xe2\x97\x8f|\xe2\x97\x8b|\xc3\x97|\*|\xe2\x86\xbb)? ?\S+\.service\b.*\n +Loaded: ",
+        "what `systemctl status` shows",
+        "`systemctl show '*.service'` with a time above it tells the same, and `journalctl -o "
+        "short-iso -u UNIT` of each start",
+    ),
+    (
+        rb'\A\s*\{\s*"events":\s*\[',
+        "a list of events in one JSON object",
+        "`jq -c '.events[]'` makes a log of it, with an object on each line",
+    ),
+    (
         rb"^UNIT FILE +STATE",
         "a list of unit files",
         "`systemctl list-units --all` or `systemctl show '*.service'` tell of what runs",
@@ -83,6 +101,11 @@ def explained(head: bytes) -> str:
             f"it is a table with times, of whose columns none means anything here "
             f"({', '.join(columns[:_MOST_LISTED])}): names like memory_cgroups, live_dirs, zombies "
             "or percpu_kB do, and those of `exhume series`"
+        )
+    if any(match(line) for line in head_lines(head)):
+        return (
+            "it has lines of a kernel log without their times: `dmesg`, without --notime, or "
+            "`journalctl -k -o short-iso-precise` writes them"
         )
     if HEADER.search(head):
         return f"it is a table of sysstat without times of cores or processes: {_CORES}"

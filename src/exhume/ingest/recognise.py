@@ -151,6 +151,12 @@ FORMATS: tuple[Format, ...] = (
         _late("syslog.read"),
         _late("syslog.host_of"),
     ),
+    Format(
+        "container events",
+        Role.CONTENT,
+        _late("container_events.is_events"),
+        _late("container_events.read"),
+    ),
     Format("job log", Role.CONTENT, _late("job_log.is_job_log"), _late("job_log.read")),
 )
 """Tried in this order; of the contents the earlier ones are also read first."""

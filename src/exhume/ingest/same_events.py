@@ -10,6 +10,7 @@ from exhume.model.event import Event
 SAME_NS = 2_000_000_000
 """Classic syslog has whole seconds, and is late by some more."""
 _KINDS = ("kernel-log", "job-log", "unit-start", "unit-failed")
+_SHORT_ID = 12
 _APART = ("signature", "queue", "core", "pid")
 
 
@@ -19,9 +20,12 @@ def without_repeats(groups: Sequence[Sequence[Event]]) -> Iterator[Event]:
         yield from groups[0]
         return
     told: dict[tuple[object, ...], list[int]] = {}
+    noted = {_container(event) for group in groups for event in group if "told_by" in event.fields}
     for group in groups:
         own: dict[tuple[object, ...], list[int]] = {}
         for event in group:
+            if noted and "told_by" not in event.fields and _container(event) in noted:
+                continue  # the runtime noted when that was; a look only saw that it had been
             if event.kind in _KINDS:
                 key = _identity(event)
                 if _is_near(told.get(key, ()), event.time_ns):
@@ -30,6 +34,11 @@ def without_repeats(groups: Sequence[Sequence[Event]]) -> Iterator[Event]:
             yield event
         for key, times in own.items():
             told[key] = sorted([*told.get(key, ()), *times])
+
+
+def _container(event: Event) -> tuple[str, str]:
+    """What happened to which: lists have the first 12 digits of an id."""
+    return event.kind, str(event.fields.get("id", ""))[:_SHORT_ID]
 
 
 def _identity(event: Event) -> tuple[object, ...]:
