@@ -21,7 +21,7 @@ def percent(*partly: tuple[int, int]) -> dict[int, list[int]]:
     return found
 
 
-@pytest.mark.parametrize("begins", [309.2, 309.6, 310.4])
+@pytest.mark.parametrize("begins", [308.4, 309.2, 309.6, 310.4])
 def test_a_core_that_was_full_from_within_a_second_on_is_it(begins: float) -> None:
     seen = observation(load=load(percent((309, 40), (316, 20))))
     harm = symptom(begins, 5.6, "eth0 queue 4", "network-reset", source="kernel log")

@@ -15,11 +15,11 @@ from exhume.model.observation import CoreLoad, Observation
 from exhume.model.window import Window
 
 _CLEARLY = 0.6
+"""Of the harm: it begins within a second that was partly free, and a log cuts fractions of one off:
+of five seconds two may show nothing."""
 _DEVICE_WORDS = 3
 """Of a kernel line: driver, device, interface."""
 _FULL_PERCENT = 90.0
-_MOST_OF_IT = 0.75
-"""Harm begins within a second that was partly free yet, and a log cuts fractions of one off."""
 
 
 class Place(Struct, frozen=True):
@@ -107,7 +107,7 @@ def _full_core(seen: Observation, group: Sequence[Symptom], ran_on: Sequence[int
     full: Counter[int] = Counter()
     for one in group:
         for core, share in _full_shares(seen.load, one.window).items():
-            if share >= _MOST_OF_IT and (not ran_on or core in ran_on):
+            if share >= _CLEARLY and (not ran_on or core in ran_on):
                 full[core] += 1
     ranked = full.most_common(2)
     if not ranked or ranked[0][1] < _CLEARLY * len(group):

@@ -86,7 +86,7 @@ def grouped(found: Sequence[Symptom]) -> list[tuple[Symptom, ...]]:
 
 def _longest_first(group: list[Symptom]) -> tuple[Symptom, ...]:
     ordered = sorted(group, key=lambda one: (-one.window.seconds, one.wall_ns))
-    total = max(1, sum(one.count for one in ordered))
+    total = sum(one.count for one in ordered)
     return tuple(replace(one, count=total) for one in ordered)
 
 
@@ -117,8 +117,9 @@ def harm_of(signature: str, cls: str) -> str | None:
 
 def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
     """A driver tells of one reset in several lines, and the kernel of one kill in two: each says
-    something else of it, and they count once."""
-    counted: dict[tuple[str, str], tuple[str, int]] = {}
+    something else of it, and they are one."""
+    found: list[Symptom] = []
+    last: dict[tuple[str, str], tuple[str, int]] = {}
     for event in events:
         if event.kind not in ("kernel-log", "job-log"):
             continue
@@ -126,23 +127,35 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
         kind = harm_of(signature, cls)
         if kind is None:
             continue
-        victim = _victim(event, kind)
-        before, last_ns = counted.get((kind, victim.name), (signature, event.wall_ns))
-        is_told = before != signature and abs(event.wall_ns - last_ns) <= _ONE_HARM_NS
-        if not is_told:
-            counted[kind, victim.name] = signature, event.wall_ns
-        yield Symptom(
+        one = Symptom(
             kind=kind,
             wall_ns=event.wall_ns,
-            victim=victim,
+            victim=_victim(event, kind),
             source="kernel log" if event.kind == "kernel-log" else "job log",
             window=_when(event),
-            count=0 if is_told else event.count,  # their group has the sum
+            count=event.count,
             text=event.text,
             event_class=cls,
             is_late=_REFUSED.search(event.text) is None,
             file=str(event.fields.get("file", "")),
         )
+        before, place = last.get((kind, one.victim.name), (signature, -1))
+        if before != signature and one.wall_ns - found[place].wall_ns <= _ONE_HARM_NS:
+            found[place] = _more_telling(found[place], one)
+        else:
+            last[kind, one.victim.name] = signature, len(found)
+            found.append(one)
+    yield from found
+
+
+def _more_telling(first: Symptom, second: Symptom) -> Symptom:
+    """The line that says for how long, with what the other one knows of the core."""
+    one, other = (
+        (second, first) if second.window.seconds > first.window.seconds else (first, second)
+    )
+    if one.victim.core is None and other.victim.core is not None:
+        one = replace(one, victim=replace(one.victim, core=other.victim.core))
+    return replace(one, count=first.count)
 
 
 def _victim(event: EventAnswer, kind: str) -> Party:
