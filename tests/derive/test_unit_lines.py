@@ -41,6 +41,17 @@ def test_systemd_says_an_end_twice_and_it_counts_once() -> None:
     assert (start.kind, start.count, start.fields) == ("unit-start", 1, {"restarts_total": 41})
 
 
+def test_an_end_that_is_said_twice_over_the_turn_of_a_second_counts_once() -> None:
+    (failed,) = events((SECOND, EXITED), (2 * SECOND, FAILED))
+    assert (failed.kind, failed.count, failed.time_ns) == ("unit-failed", 1, SECOND)
+    first, second = events((SECOND, EXITED), (2 * SECOND, FAILED), (4 * SECOND, FAILED))
+    assert (first.count, second.count, second.time_ns) == (1, 1, 4 * SECOND)
+    exited: dict[str, int] = {}
+    calls = [unit_events([(LogLine(SECOND, EXITED), found(EXITED))], exited)]
+    calls.append(unit_events([(LogLine(2 * SECOND, FAILED), found(FAILED))], exited))
+    assert [len(call) for call in calls] == [1, 0]
+
+
 def test_an_end_and_the_start_after_it_in_one_line_are_both_told() -> None:
     failed, start = events((5, BOTH.format(180, 29, 1)), (9, BOTH.format(181, 8, 2)))
     assert (failed.kind, failed.count, failed.pid) == ("unit-failed", 2, None)

@@ -22,10 +22,13 @@ def case(
     core: int = 39,
     during: Sequence[Occupant] = (),
     resets_at: Sequence[float] = (310.8,),
+    partly: Sequence[int] = (),
 ) -> Case:
     """Core 39 is full in these seconds; a queue that waits for `core` is reset."""
     percent = {one: [2] * 600 for one in range(96)}
-    percent[39] = [100 if second in full else 2 for second in range(600)]
+    percent[39] = [
+        100 if second in full else 40 if second in partly else 2 for second in range(600)
+    ]
     seen = observation(load=load(percent, mode), sampled_seconds=0.0)
     like = [
         symptom(at, 6.3, "eth0 queue 5", "network-reset", source="kernel log") for at in resets_at
@@ -46,6 +49,14 @@ def test_it_is_the_mechanism_and_who_took_it_stays_unknown() -> None:
     evidence = next(one for one in told.evidence if one.id in link.evidence)
     assert evidence.figures["mode"] == "system"
     assert any("who had CPU 39" in gap for gap in told.gaps)
+
+
+def test_a_burst_that_begins_within_a_second_begins_there() -> None:
+    """The log has whole seconds, so the reset seems to begin up to one earlier than it did."""
+    told = case(range(311, 316), resets_at=(309.1,), partly=(310,))
+    assert "CPU 39 was full for 5 s, 100 % of it in the kernel" in told.chain[-1].claim
+    assert told.chain[-1].tests.order == "passed"
+    assert case(range(311, 316), resets_at=(309.1,)).suspects == ()
 
 
 def test_the_harm_that_came_without_it_speaks_against_it() -> None:

@@ -20,7 +20,9 @@ _DUE = frozenset({"systemd.restart_due"})
 """Said of a start, before it or alone."""
 _EXITED = frozenset({"systemd.exited", "supervisord.exited", "upstart.exited", "pm2.exited"})
 _GAVE_UP = frozenset({"systemd.start_limit", "supervisord.gave_up", "upstart.gave_up"})
-_FAILED = frozenset({"systemd.failed"}) | _GAVE_UP
+_SAYS_AGAIN = frozenset({"systemd.failed"})
+"""After the line that its process has ended."""
+_FAILED = _SAYS_AGAIN | _GAVE_UP
 _CLEAN = ("0", 0)
 
 
@@ -28,12 +30,24 @@ def is_unit_line(found: Match) -> bool:
     return found.id in _STARTED | _DUE | _EXITED | _FAILED and "unit" in found.fields
 
 
-def unit_events(lines: Iterable[tuple[LogLine, Match]]) -> tuple[Event, ...]:
-    """Of lines that `is_unit_line` lets pass: those of one second and unit as one event."""
+def unit_events(
+    lines: Iterable[tuple[LogLine, Match]], exited: dict[str, int] | None = None
+) -> tuple[Event, ...]:
+    """Of lines that `is_unit_line` lets pass: those of one second and unit as one event.
+
+    `exited`: when each unit's process last ended, kept from one call to the next.
+    """
     units: dict[tuple[int, str], _Unit] = {}
+    exited = {} if exited is None else exited
     for line, found in lines:
-        unit = str(found.fields["unit"])
-        units.setdefault((line.time_ns // _FOLD_NS, unit), _Unit(unit)).add(line.time_ns, found)
+        unit, at_ns = str(found.fields["unit"]), line.time_ns
+        if found.id in _EXITED:
+            exited[unit] = at_ns
+        elif found.id in _SAYS_AGAIN and at_ns - exited.get(unit, -_FOLD_NS) <= _FOLD_NS:
+            at_ns = exited[unit]  # of the same end, though a second may begin in between
+            if (at_ns // _FOLD_NS, unit) not in units:
+                continue  # which was told in the call before
+        units.setdefault((at_ns // _FOLD_NS, unit), _Unit(unit)).add(at_ns, found)
     events = [event for unit in units.values() for event in unit.events()]
     return tuple(sorted(events, key=lambda event: event.time_ns))
 

@@ -60,6 +60,7 @@ class HostEvents(Struct):
     _kernel: list[tuple[LogLine, Match | None]] = field(default_factory=list)
     _jobs: list[tuple[LogLine, Match | None]] = field(default_factory=list)
     _units: list[tuple[LogLine, Match]] = field(default_factory=list)
+    _exited: dict[str, int] = field(default_factory=dict)
     _second: int = -1
     _trace: TraceReader = field(default_factory=TraceReader)
     _last: Entry | None = None
@@ -151,7 +152,7 @@ class HostEvents(Struct):
         if self._jobs:
             self.events += folded_events(self._jobs, kind="job-log")
         if self._units:
-            self.events += unit_events(self._units)
+            self.events += unit_events(self._units, self._exited)
         self._kernel, self._jobs, self._units = [], [], []
 
     def take(self) -> tuple[tuple[Event, ...], tuple[Block, ...]]:

@@ -18,12 +18,13 @@ from exhume.diagnose.hypotheses.hogs import not_waiting
 from exhume.diagnose.process_times import TimedHolder, who_had
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.model.answers import MAP_MODES
-from exhume.model.arrays import Bool
+from exhume.model.arrays import F64, Bool
 from exhume.model.case import Party
 from exhume.model.observation import CoreLoad
 from exhume.model.window import Window
 
 _HALF = 0.5
+_PARTLY_PERCENT = 20.0
 _TAKEN = ("system", "irq", "softirq")
 """Time in user mode is what cores are for; stolen time has a hypothesis of its own."""
 
@@ -46,7 +47,7 @@ def _suspicion(
 ) -> Suspicion:
     core, victim = scene.core, scene.symptom.victim
     burst = max((w for w in full if _fill([w], met[0]) > 0), key=lambda w: w.seconds)
-    taken = np.array([own.mode(name)[:, 0] for name in _TAKEN], np.float64).T.sum(axis=1)
+    taken = _taken(own)
     there = (own.end_ns > burst.start_ns) & (own.start_ns < burst.end_ns)
     percent, mode = float(np.nanmean(taken[there])), _mode(own, there)
     mean = float(np.nanmean(load.within(burst).busy()))
@@ -66,7 +67,7 @@ def _suspicion(
     }
     check = f"exhume cores {shown.whole_span(burst, 5)}"
     amount = mean_of(Intervals(own.start_ns, own.end_ns, taken))
-    tests = weigh(scene, full, scene.place, amount)
+    tests = weigh(scene, [_from_its_start(own, one) for one in full], scene.place, amount)
     proofs = [Proof("core times", claim, figures, burst, check)]
     had, asked = "who had it was not recorded", f"who had CPU {core}"
     holder = who_had(scene.seen, own.cores[0], burst)
@@ -98,6 +99,21 @@ def _by_times(holder: TimedHolder, burst: Window) -> Proof:
     figures: dict[str, str | int | float] = {"share_of_core_percent": round(100 * holder.share, 1)}
     check = shown.series("process.system", burst, f"{holder.party.pid} {holder.party.comm}")
     return Proof("process times", claim, figures, burst, check)
+
+
+def _from_its_start(own: CoreLoad, full: Window) -> Window:
+    """It began within the interval before the first that it filled, if that was taken in part."""
+    before = int(np.searchsorted(own.start_ns, full.start_ns)) - 1
+    is_next = before >= 0 and int(own.end_ns[before]) == full.start_ns
+    if not is_next or not _taken(own)[before] >= _PARTLY_PERCENT:
+        return full
+    return Window(int(own.start_ns[before]), full.end_ns)
+
+
+def _taken(own: CoreLoad) -> F64:
+    """Percent of it, by interval."""
+    found: F64 = np.array([own.mode(name)[:, 0] for name in _TAKEN], np.float64).sum(axis=0)
+    return found
 
 
 def _is_sampled(scene: Scene) -> bool:
