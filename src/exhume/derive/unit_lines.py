@@ -11,6 +11,7 @@ from exhume.derive.signatures import FieldValue, Match
 from exhume.model.event import Event
 
 _FOLD_NS = 1_000_000_000
+_MOST_UNITS = 10_000
 _AFTER_NS = 1000
 """Where one line tells of an end and of the start that follows, the end comes first."""
 
@@ -42,6 +43,8 @@ def unit_events(
     for line, found in lines:
         unit, at_ns = str(found.fields["unit"]), line.time_ns
         if found.id in _EXITED:
+            if len(exited) >= _MOST_UNITS:
+                exited.clear()
             exited[unit] = at_ns
         elif found.id in _SAYS_AGAIN and at_ns - exited.get(unit, -_FOLD_NS) <= _FOLD_NS:
             at_ns = exited[unit]  # of the same end, though a second may begin in between
