@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exhume.ingest.node_names import host_named
+from exhume.ingest.node_names import host_named, numbered_alike
 from exhume.store import queries
 from exhume.store.recording import Recording
 from tests.ingest import made
@@ -86,3 +86,28 @@ def test_of_one_node_nothing_is_said(tmp_path: Path) -> None:
     report = do_import(tmp_path / "out", str(tmp_path / "in"))
     assert [one.node for one in report.recordings] == ["gpu-7"]
     assert not any("its name" in note for one in report.inputs for note in one.notes)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("night/gpu-node-55/dmesg.txt", {"gpu-node-55"}),
+        ("gpu-node-54.log", set()),
+        ("dmesg-gpu-node-7.txt", {"gpu-node-7"}),
+        ("mpstat-20261115-201517.txt", set()),
+        ("ray/driver.log", set()),
+    ],
+)
+def test_names_like_a_known_one_but_for_a_number_are_of_others(path: str, found: set[str]) -> None:
+    assert numbered_alike(Path(path), {"gpu-node-54", "4711", "n1"}) == found
+
+
+def test_what_no_header_names_is_not_of_the_only_node_that_one_names(tmp_path: Path) -> None:
+    for node, running in (("gpu-7", 4), ("gpu-8", 9)):
+        (tmp_path / "in" / node).mkdir(parents=True)
+        load = LOADAVG.replace("4/79", f"{running}/79")
+        (tmp_path / "in" / node / "load.log").write_text(f"{mark(0)}{load}{mark(1)}{load}")
+    made.write(tmp_path / "in" / "gpu-7" / "mpstat.txt", table("gpu-7"))
+    folders = (str(tmp_path / "in" / node) for node in ("gpu-7", "gpu-8"))
+    report = do_import(tmp_path / "out", *folders)
+    assert [one.node for one in report.recordings] == ["gpu-7", "gpu-8"]

@@ -2,7 +2,9 @@
 
     gpu-node-54.proc_stat.log, evidence/gpu-node-55/dmesg.txt
 
-Only machines that other inputs tell of count: any word could be a name.
+Only machines that other inputs tell of count: any word could be a name. So could those that are
+called like one of them but for a number: beside `gpu-7`, whose mpstat says it, `gpu-8/dmesg.txt` is
+of another.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from pathlib import Path
+
+_LEAST_LETTERS = 2
 
 
 def host_named(path: Path, hosts: Collection[str]) -> str:
@@ -23,6 +27,26 @@ def host_named(path: Path, hosts: Collection[str]) -> str:
         if found := _hosts_in(name.lower(), hosts):
             return found.pop() if len(found) == 1 else ""
     return ""
+
+
+def numbered_alike(path: Path, hosts: Collection[str]) -> set[str]:
+    """Machines that are not known, and are in that path by names as the known ones have."""
+    patterns = [_alike(host.lower().partition(".")[0]) for host in hosts]
+    found = {
+        word[0]
+        for name in (path.name, path.parent.name)
+        for pattern in filter(None, patterns)
+        for word in pattern.finditer(name.lower())
+    }
+    return {name for name in found if not _hosts_in(name, hosts)}
+
+
+def _alike(host: str) -> re.Pattern[str] | None:
+    """`gpu-\\d+` of `gpu-7`; None where there is too little besides numbers to tell a name by."""
+    if sum(letter.isalpha() for letter in host) < _LEAST_LETTERS or not re.search(r"\d", host):
+        return None
+    numbered = re.sub(r"\d+", r"\\d{1,9}", re.escape(host))
+    return re.compile(rf"(?<![a-z0-9]){numbered}(?![a-z0-9])")
 
 
 def _hosts_in(name: str, hosts: Collection[str]) -> set[str]:

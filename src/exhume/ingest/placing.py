@@ -14,7 +14,7 @@ from exhume.ingest.clocks import name_host
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
 from exhume.ingest.name_zones import zoned
-from exhume.ingest.node_names import host_named
+from exhume.ingest.node_names import host_named, numbered_alike
 from exhume.ingest.overlaps import Span, left_out, note, without
 from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
 from exhume.ingest.placed import PlacedInput, covered_by, with_zone_notes
@@ -78,6 +78,9 @@ class Placing:
         """Those that wait, each in its place. The best-named of equal samples comes first."""
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
+        for task, pieces in ordered:
+            if not self._node_said(task, pieces):
+                self._hosts |= numbered_alike(task.input.path, self._hosts)
         ordered = self._zoned(ordered)
         settle_all(self._said(ordered), self._anchors)  # one that comes late may know better
         placed = [self._placed(task, pieces) for task, pieces in ordered]
