@@ -267,6 +267,41 @@ def test_an_oom_kill_names_the_process_and_the_cgroup_that_was_full() -> None:
     )  # fmt: skip
 
 
+RAN_OUT = [900] * 50 + [20] * 10 + [700] * 20
+
+
+@pytest.mark.parametrize(
+    ("available", "total_gib", "confidence"),
+    [
+        (RAN_OUT, 8, "high"),
+        ([900] * 80, 8, "low"),
+        (RAN_OUT, 64, "low"),  # who is killed need not be at fault
+    ],
+)
+def test_that_memory_ran_out_is_told_by_how_little_there_was(
+    available: list[int], total_gib: int, confidence: str
+) -> None:
+    fields = {"signature": "oom.kill", "class": "mem", "comm": "eater", "pid": 9}
+    kill = event(60, "kernel-log", "eater", "Out of memory: Killed process 9 (eater)", **fields,
+                 anonymous_bytes=5 << 30, scope="Out of memory")  # fmt: skip
+    free = series("memory.available_bytes", [mib << 20 for mib in available])
+    total = series("memory.total_bytes", [total_gib << 30] * 80)
+    seen = observation(events=(kill,), series=[free, total])
+    one = symptom(59, 1, "eater", "out-of-memory", source="kernel log")
+    told = judged(scene(seen, [one], core=None))
+    assert told.verdict.confidence == confidence
+
+
+def test_a_count_of_kills_that_is_read_every_ten_seconds_counts_too() -> None:
+    fields = {"signature": "oom.kill", "class": "mem", "comm": "eater", "pid": 9}
+    kill = event(65, "kernel-log", "eater", "Killed process 9 (eater)", **fields,
+                 anonymous_bytes=5 << 20)  # fmt: skip
+    counter = series("vmstat.oom_kill", [0] * 7 + [1] * 20, every=10.0)
+    seen = observation(events=(kill,), series=[counter])
+    one = symptom(64, 1, "eater", "out-of-memory", source="kernel log")
+    assert judged(scene(seen, [one], core=None)).verdict.confidence == "high"
+
+
 def test_a_service_that_dies_again_and_again_is_why_its_clients_fail() -> None:
     rows = [(second * 2.0, "backend", "superv") for second in range(290)]
     seen = observation(

@@ -12,6 +12,7 @@ from exhume.diagnose.hypotheses import (
     hogs,
     memory,
     network,
+    out_of_memory,
     taken_cores,
     zombie_cgroups,
 )
@@ -23,7 +24,7 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     taken_cores.steal,
     taken_cores.throttling,
     zombie_cgroups.suspects,
-    memory.out_of_memory,
+    out_of_memory.suspects,
     memory.reclaim,
     memory.cgroup_limit,
     memory.page_faults,

@@ -15,8 +15,7 @@ from exhume.diagnose.holding import Holder, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import match
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.diagnose.symptoms import name_and_pid
-from exhume.model.answers import EventAnswer
-from exhume.model.case import Actions, Outcome, Party, Tests
+from exhume.model.case import Actions, Outcome, Party
 from exhume.model.window import Window
 
 _LEAST_SHARE = 0.3
@@ -309,77 +308,3 @@ def _reclaim_actions(culprit: Party, *, limited: bool) -> Actions:
         undo=("set the limit back",),
         verify=("exhume series vmstat.pgscan_direct --last 10m", "exhume why --since-fix TIME"),
     )
-
-
-def out_of_memory(scene: Scene) -> Iterator[Suspicion]:
-    """The kernel says who it killed, and in which cgroup memory ran out."""
-    kills = [e for e in scene.seen.events if e.fields.get("signature") == "oom.kill"]
-    if scene.symptom.kind != "out-of-memory" or not kills:
-        return
-    kill = min(kills, key=lambda event: abs(event.wall_ns - scene.symptom.wall_ns))
-    detail = _nearest(scene, kill, "oom.detail")
-    comm = str(kill.fields.get("comm", kill.subject))
-    memcg = str(detail.fields.get("oom_cgroup", "")) if detail else ""
-    by_limit = "cgroup" in str(kill.fields.get("scope", "")) or bool(memcg and memcg != "/")
-    culprit = party(scene.seen, comm, pid=kill.pid)
-    if memcg and not culprit.cgroup:
-        culprit = Party(comm=comm, pid=kill.pid, cgroup=memcg)
-    held = kill.fields.get("anonymous_bytes", 0)
-    size = f"{int(held) / 2**20:,.0f} MiB" if isinstance(held, int | float) else "much"
-    where = "the node ran out of memory"
-    if by_limit:
-        where = f"cgroup {memcg} reached its limit" if memcg else "its cgroup reached its limit"
-    proofs = [
-        Proof(
-            "kernel log",
-            kill.text,
-            {"anonymous_bytes": held if isinstance(held, int | float) else 0},
-            Window(kill.wall_ns, kill.wall_ns + 1),
-            f"exhume events --signature oom.kill {shown.span_from(kill.wall_ns, 5)}",
-        )
-    ]
-    counter = scene.seen.node_series("vmstat.oom_kill")
-    counted: Outcome = "untested"
-    if counter is not None:
-        rose = rates(counter)
-        near = np.abs(rose.per_second.end_ns - kill.wall_ns) <= 3_000_000_000
-        risen = float(np.nansum(rose.rise[near]))
-        if risen > 0:
-            counted = "passed"
-            proofs.append(
-                Proof(
-                    "counters",
-                    f"the kernel's count of kills rose by {risen:.0f}",
-                    {"kills": round(risen)},
-                    Window(kill.wall_ns - 3_000_000_000, kill.wall_ns + 3_000_000_000),
-                    shown.series("vmstat.oom_kill", Window(kill.wall_ns, kill.wall_ns + 1)),
-                )
-            )
-    claim = f"{where} with {comm} holding {size} of it, and the kernel killed it"
-    tests = Tests("passed", "passed", "passed" if held else "untested", counted)
-    yield Suspicion(
-        kind="out-of-memory",
-        culprit=culprit,
-        summary=f"{comm} was killed: {where}, and it held {size}",
-        steps=(Step(claim, "root_cause", tests, tuple(proofs)),),
-        depth=2,
-        victim=scene.symptom.victim,
-        details={"by_limit": "yes" if by_limit else "no", "oom_cgroup": memcg or "/"},
-        actions=Actions(
-            now=(f"start {culprit.name} with less to do, or with a higher limit",),
-            for_good=(f"find out why {comm} needs {size}; set its limit to what it needs",),
-            undo=("set the limit back",),
-            verify=("exhume events --signature oom.kill --last 1h: none",),
-        ),
-    )
-
-
-def _nearest(scene: Scene, event: EventAnswer, signature: str) -> EventAnswer | None:
-    found = [
-        one
-        for one in scene.seen.events
-        if one.fields.get("signature") == signature
-        and abs(one.wall_ns - event.wall_ns) < 2_000_000_000
-        and one.pid in (None, event.pid)
-    ]
-    return min(found, key=lambda one: abs(one.wall_ns - event.wall_ns), default=None)

@@ -1,0 +1,138 @@
+"""The kernel killed somebody for want of memory: of the node, or of a cgroup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from exhume.derive.rates import rates
+from exhume.detect import shown
+from exhume.diagnose.cause import party
+from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
+from exhume.model.answers import EventAnswer
+from exhume.model.case import Actions, Outcome, Party, Tests
+from exhume.model.series import MISSING
+from exhume.model.window import Window
+
+_BESIDE_NS = 3_000_000_000
+_JUST_BEFORE_NS = 60_000_000_000
+_GOOD_PART = 0.3
+_LITTLE = 0.2
+"""Of what is there at other times: with less the node ran out of memory."""
+
+
+def suspects(scene: Scene) -> Iterator[Suspicion]:
+    """The kernel says who it killed, and in which cgroup memory ran out."""
+    kills = [e for e in scene.seen.events if e.fields.get("signature") == "oom.kill"]
+    if scene.symptom.kind != "out-of-memory" or not kills:
+        return
+    kill = min(kills, key=lambda event: abs(event.wall_ns - scene.symptom.wall_ns))
+    detail = _nearest(scene, kill, "oom.detail")
+    comm = str(kill.fields.get("comm", kill.subject))
+    memcg = str(detail.fields.get("oom_cgroup", "")) if detail else ""
+    by_limit = "cgroup" in str(kill.fields.get("scope", "")) or bool(memcg and memcg != "/")
+    culprit = party(scene.seen, comm, pid=kill.pid)
+    if memcg and not culprit.cgroup:
+        culprit = Party(comm=comm, pid=kill.pid, cgroup=memcg)
+    held = kill.fields.get("anonymous_bytes", 0)
+    size = f"{int(held) / 2**20:,.0f} MiB" if isinstance(held, int | float) else "much"
+    where = "the node ran out of memory"
+    if by_limit:
+        where = f"cgroup {memcg} reached its limit" if memcg else "its cgroup reached its limit"
+    proofs = [
+        Proof(
+            "kernel log",
+            kill.text,
+            {"anonymous_bytes": held if isinstance(held, int | float) else 0},
+            Window(kill.wall_ns, kill.wall_ns + 1),
+            f"exhume events --signature oom.kill {shown.span_from(kill.wall_ns, 5)}",
+        )
+    ]
+    counter = scene.seen.node_series("vmstat.oom_kill")
+    counted: Outcome = "untested"
+    if counter is not None:
+        rose = rates(counter)
+        # Copies may be ten seconds apart: the interval that the kill lies in tells.
+        near = (rose.per_second.end_ns >= kill.wall_ns - _BESIDE_NS) & (
+            rose.per_second.start_ns <= kill.wall_ns + _BESIDE_NS
+        )
+        risen = float(np.nansum(rose.rise[near]))
+        if risen > 0:
+            counted = "passed"
+            proofs.append(
+                Proof(
+                    "counters",
+                    f"the kernel's count of kills rose by {risen:.0f}",
+                    {"kills": round(risen)},
+                    Window(kill.wall_ns - _BESIDE_NS, kill.wall_ns + _BESIDE_NS),
+                    shown.series("vmstat.oom_kill", Window(kill.wall_ns, kill.wall_ns + 1)),
+                )
+            )
+    if not by_limit and (left := _left_over(scene, kill.wall_ns)) is not None:
+        counted = "passed"
+        proofs.append(left)
+    claim = f"{where} with {comm} holding {size} of it, and the kernel killed it"
+    share = None if by_limit else _share_of_memory(scene, held)
+    is_other = share is not None and share < _GOOD_PART
+    tests = Tests("passed", "passed", "passed" if held and not is_other else "untested", counted)
+    open_ = f", {100 * (share or 0):.0f} % of the memory: who has the rest is open"
+    yield Suspicion(
+        kind="out-of-memory",
+        culprit=culprit,
+        summary=f"{comm} was killed: {where}, and it held {size}{open_ if is_other else ''}",
+        steps=(Step(claim, "root_cause", tests, tuple(proofs)),),
+        depth=2,
+        victim=scene.symptom.victim,
+        details={"by_limit": "yes" if by_limit else "no", "oom_cgroup": memcg or "/"},
+        actions=Actions(
+            now=(f"start {culprit.name} with less to do, or with a higher limit",),
+            for_good=(f"find out why {comm} needs {size}; set its limit to what it needs",),
+            undo=("set the limit back",),
+            verify=("exhume events --signature oom.kill --last 1h: none",),
+        ),
+        at_most="low" if is_other else "high",
+    )
+
+
+def _share_of_memory(scene: Scene, held: object) -> float | None:
+    """Of the node's; None where that is not known. Whom the kernel kills need not be at fault."""
+    series = scene.seen.node_series("memory.total_bytes")
+    total = int(series.values.max()) if series is not None and len(series.values) else 0
+    return held / total if isinstance(held, int | float) and total > 0 else None
+
+
+def _left_over(scene: Scene, kill_ns: int) -> Proof | None:
+    """How little memory there was before the kill, where there was more at other times."""
+    series = scene.seen.node_series("memory.available_bytes")
+    if series is None:
+        return None
+    known = series.values != MISSING
+    wall, free = series.wall_ns[known], series.values[known]
+    before = (wall >= kill_ns - _JUST_BEFORE_NS) & (wall <= kill_ns)
+    if not before.any():
+        return None
+    least, usual = int(free[before].min()), float(np.median(free))
+    if least > _LITTLE * usual:
+        return None
+    at_ns = int(wall[before][free[before].argmin()])
+    window = Window(at_ns, kill_ns + 1)
+    return Proof(
+        "counters",
+        f"{least / 2**20:,.0f} MiB of memory could be had just before, mostly "
+        f"{usual / 2**20:,.0f} MiB",
+        {"available_bytes": least, "usually_bytes": round(usual)},
+        window,
+        shown.series("memory.available_bytes", window),
+    )
+
+
+def _nearest(scene: Scene, event: EventAnswer, signature: str) -> EventAnswer | None:
+    found = [
+        one
+        for one in scene.seen.events
+        if one.fields.get("signature") == signature
+        and abs(one.wall_ns - event.wall_ns) < 2_000_000_000
+        and one.pid in (None, event.pid)
+    ]
+    return min(found, key=lambda one: abs(one.wall_ns - event.wall_ns), default=None)
