@@ -356,18 +356,24 @@ def test_before_a_log_begins_nobody_was_quiet() -> None:
     assert told.against == "most zombies were there before it first started"
 
 
-def test_a_unit_of_which_only_states_are_known_and_its_container_are_one_suspect() -> None:
+@pytest.mark.parametrize("seen_to_start", [6, 2, 0])
+def test_a_unit_of_which_only_states_are_known_and_its_container_are_one_suspect(
+    seen_to_start: int,
+) -> None:
     looks = [30.0 * i for i in range(20)]
     events = [
         *(event(at, "container-start", "ecs-agent", id=str(at)) for at in looks),
         *(event(at, "container-exit", "ecs-agent", "gone", id=str(at - 30)) for at in looks[1:]),
-        *(event(at, "unit-start", "ecs.service", sub_state="running") for at in looks[2::3]),
+        *(
+            event(at, "unit-start", "ecs.service", sub_state="running")
+            for at in looks[2::3][:seen_to_start]
+        ),
     ]
     found = observation(
         events=tuple(sorted(events, key=lambda e: e.wall_ns)),
         lifecycles=(
             lifecycle("container", "ecs-agent", 20),
-            lifecycle("unit", "ecs.service", 6),
+            lifecycle("unit", "ecs.service", seen_to_start),
             lifecycle("unit", "node-exporter.service", 6),
         ),
         zombies=zombies({10.0 * i: 100 + 10 * i for i in range(60)}),

@@ -363,7 +363,18 @@ def _merged(seen: Observation, ranked: list[Leaker]) -> tuple[Leaker, ...]:
             kept.append(one)
         else:
             kept[kept.index(twin)] = _joined(twin, one)
-    return tuple(kept)
+    return tuple(_with_unit(seen, one) for one in kept)
+
+
+def _with_unit(seen: Observation, one: Leaker) -> Leaker:
+    """A container's unit of which looks saw too few starts to weigh it by itself."""
+    if one.lifecycle.kind != "container" or one.culprit.unit:
+        return one
+    loops = (unit for unit in seen.lifecycles if unit.mark == "crash loop")
+    for unit in loops:
+        if is_run_by(one.lifecycle, unit) and looks_of(seen, unit).miss_starts:
+            return replace(one, culprit=replace(one.culprit, unit=unit.name))
+    return one
 
 
 def _same_starts(seen: Observation, a: Leaker, b: Leaker) -> bool:
