@@ -12,8 +12,8 @@ from exhume.derive.runs import where_true
 from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
+from exhume.diagnose.gains import NEARLY_ALL, Gains, covered, gains_of, heard
 from exhume.diagnose.twins import is_run_by
-from exhume.diagnose.zombie_counts import counts_of
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.case import Outcome, Party, Tests
 from exhume.model.lifecycles import Lifecycle
@@ -26,7 +26,7 @@ _LEAST_PER_START, _MOST_PER_START = 0.2, 10.0
 _LEAST_STEADY, _STEADY = 3, 0.5
 _QUIET, _NOT_QUIET = 0.15, 0.5
 _SAME_PACE = 0.1
-_MOSTLY, _NEARLY_ALL = 0.5, 0.9
+_MOSTLY = 0.5
 _STANDS, _MANY = 0.05, 0.25
 _TOO_FEW = "{:.2f} zombies a start: it starts far more often"
 _MOST_NUMBERED = 60_000
@@ -60,21 +60,9 @@ class Leaker(Struct, frozen=True):
         return -outcomes.count("failed"), outcomes.count("passed"), kind, agreement
 
 
-class _Gains(Struct, frozen=True):
-    """From one valid count of zombies to the next."""
-
-    start_ns: I64
-    end_ns: I64
-    gained: F64
-    level: F64
-    """At the end."""
-    is_upper: bool
-    """Living cgroups are counted with them."""
-
-
 def leakers(seen: Observation) -> tuple[Leaker, ...]:
     """Everything that starts again and again, best fit first; those with `against` too."""
-    gains = _gains(seen)
+    gains = gains_of(seen)
     if gains is None:
         return ()
     found = []
@@ -85,35 +73,10 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
         # Who lived is read of the stretch around the harm, events of all that was asked for.
         one = replace(around, starts=max(around.starts, int(count.sum())))
         if len(wall):
-            heard = _heard(seen, gains) if one.kind == "process" else gains
-            found.append(_weigh(seen, one, wall, count, heard))
+            known = heard(seen, gains) if one.kind == "process" else gains
+            found.append(_weigh(seen, one, wall, count, known))
     found.sort(key=lambda one: (one.fit, one.starts), reverse=True)
     return _merged(seen, found)
-
-
-def _gains(seen: Observation) -> _Gains | None:
-    counts = counts_of(seen, least=2)
-    if len(counts.values) < 2:
-        return None
-    wall = counts.wall_ns
-    return _Gains(wall[:-1], wall[1:], np.diff(counts.values), counts.values[1:], counts.is_upper)
-
-
-def _heard(seen: Observation, gains: _Gains) -> _Gains:
-    """Those in which starts of processes were recorded, if there are any: where a capture has ended
-    nobody was quiet."""
-    length = np.maximum(1, gains.end_ns - gains.start_ns)
-    covered = np.zeros(len(length))
-    for one in seen.sampled:
-        both = np.minimum(gains.end_ns, one.end_ns) - np.maximum(gains.start_ns, one.start_ns)
-        covered += np.maximum(both, 0) / length
-    here = covered >= _NEARLY_ALL
-    if not here.any():
-        return gains
-    return _Gains(
-        gains.start_ns[here], gains.end_ns[here], gains.gained[here], gains.level[here],
-        gains.is_upper,
-    )  # fmt: skip
 
 
 def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
@@ -121,7 +84,7 @@ def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
     return derived.starts_of(one, seen.events, seen.lives)
 
 
-def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: _Gains) -> Leaker:
+def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gains) -> Leaker:
     looks = looks_of(seen, one)
     misses = misses_starts(looks, one.kind, one.name, seen.events, wall)
     started = derived.started(wall, count, gains.start_ns, gains.end_ns)
@@ -194,7 +157,7 @@ def looks_of(seen: Observation, one: Lifecycle) -> Looks:
 
 
 def _known(
-    seen: Observation, one: Lifecycle, gains: _Gains, wall: I64, count: I64, looks: Looks
+    seen: Observation, one: Lifecycle, gains: Gains, wall: I64, count: I64, looks: Looks
 ) -> tuple[Bool, Bool]:
     """In which intervals it may have left something, and in which it was quiet; of the others
     nobody knows."""
@@ -209,11 +172,11 @@ def _known(
     seen_to_start = derived.started(wall, count, begin, end) > 0
     # What it leaves is dead when it dies.
     later_ns = round((_lifetime_seconds(one) + REMOVAL_SECONDS) * 1e9)
-    active = _covered(gains, begin[seen_to_start], end[seen_to_start] + later_ns) >= _MOSTLY
-    return active, _covered(gains, begin[same], end[same]) >= _NEARLY_ALL
+    active = covered(gains, begin[seen_to_start], end[seen_to_start] + later_ns) >= _MOSTLY
+    return active, covered(gains, begin[same], end[same]) >= NEARLY_ALL
 
 
-def _logged(seen: Observation, one: Lifecycle, gains: _Gains, looks: Looks) -> Bool:
+def _logged(seen: Observation, one: Lifecycle, gains: Gains, looks: Looks) -> Bool:
     """In which intervals a unit that only a log tells of would have been told of, had it started.
 
     A log that was rotated begins late, and one that was copied early ends: before the first line
@@ -225,7 +188,7 @@ def _logged(seen: Observation, one: Lifecycle, gains: _Gains, looks: Looks) -> B
     return (gains.end_ns > min(told)) & (gains.start_ns < max(told))
 
 
-def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
+def _about(gains: Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
     """Intervals in which a start may have left something, though it was noted in another one.
 
     What it leaves is dead when it dies. Units and containers are asked every few seconds: what came
@@ -240,27 +203,12 @@ def _about(gains: _Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
         begin = np.maximum(np.append(wall[0] - back[0], wall[:-1]), wall - back)
     if one.kind != "process":
         end[-1] += ASKED_EVERY_NS
-    found: Bool = _covered(gains, begin, end) >= _MOSTLY
-    return found
-
-
-def _covered(gains: _Gains, begin: I64, end: I64) -> F64:
-    """How much of each interval lies in these stretches, which may overlap."""
-    if not len(begin):
-        return np.zeros(len(gains.start_ns))
-    # Stretches that meet are one; what they cover of an interval is read off the running sum.
-    apart = np.append(True, begin[1:] > end[:-1])
-    edges = np.stack((begin[apart], end[np.append(apart[1:], True)]), axis=1).ravel()
-    lengths = np.diff(edges, prepend=edges[0])
-    lengths[::2] = 0  # from the end of one to the beginning of the next
-    covered = np.cumsum(lengths)
-    known = np.interp(gains.end_ns, edges, covered) - np.interp(gains.start_ns, edges, covered)
-    found: F64 = known / np.maximum(1, gains.end_ns - gains.start_ns)
+    found: Bool = covered(gains, begin, end) >= _MOSTLY
     return found
 
 
 def _by_ratio(
-    seen: Observation, one: Lifecycle, gains: _Gains, started: I64, per_start: float
+    seen: Observation, one: Lifecycle, gains: Gains, started: I64, per_start: float
 ) -> tuple[Outcome, str]:
     """As many as one start may leave; and what speaks against it. It may as well make dozens at
     once, if each start brought about as many: two intervals can't prove that."""
@@ -289,7 +237,7 @@ def _by_bound(at_most: float, explained: float) -> tuple[Outcome, str]:
 
 def _in_vain(
     one: Lifecycle,
-    gains: _Gains,
+    gains: Gains,
     wall: I64,
     count: I64,
     started: I64,
@@ -378,15 +326,15 @@ def _with_unit(seen: Observation, one: Leaker) -> Leaker:
 
 
 def _same_starts(seen: Observation, a: Leaker, b: Leaker) -> bool:
-    gains = _gains(seen)
+    gains = gains_of(seen)
     if a.lifecycle.kind == b.lifecycle.kind or gains is None:
         return False
     for unit, container in ((a, b), (b, a)):
         if unit.misses_starts and is_run_by(container.lifecycle, unit.lifecycle):
             return True
-    heard = _heard(seen, gains)
+    known = heard(seen, gains)
     one, other = (
-        derived.started(*starts_of(seen, leaker.lifecycle), heard.start_ns, heard.end_ns)
+        derived.started(*starts_of(seen, leaker.lifecycle), known.start_ns, known.end_ns)
         for leaker in (a, b)
     )
     fewer, more = sorted((int(one.sum()), int(other.sum())))
