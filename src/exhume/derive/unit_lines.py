@@ -46,7 +46,7 @@ def unit_events(
             if len(exited) >= _MOST_UNITS:
                 exited.clear()
             exited[unit] = at_ns
-        elif found.id in _SAYS_AGAIN and at_ns - exited.get(unit, -_FOLD_NS) <= _FOLD_NS:
+        elif found.id in _SAYS_AGAIN and 0 <= at_ns - exited.get(unit, at_ns + 1) <= _FOLD_NS:
             at_ns = exited[unit]  # of the same end, though a second may begin in between
             if (at_ns // _FOLD_NS, unit) not in units:
                 continue  # which was told in the call before
