@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+from time import gmtime, strftime
+
 from msgspec import Struct
 
 from exhume.ingest.piece import Claim, Trust
-from exhume.ingest.snapshots_placing import chosen, is_floating
+from exhume.ingest.snapshots_placing import chosen, is_floating, zone_of
+from tests.ingest import made
+from tests.ingest.made import by_name, do_import
 
 NS = 1_000_000_000
 HOUR = 3600 * NS
@@ -83,3 +88,39 @@ def test_what_knows_its_time_does_not_float() -> None:
     assert is_floating(Some((0, 1)), WRITTEN)
     assert is_floating(Some((0, 1), guesses=(EAST,)), UTC)
     assert is_floating(Some((0, 1), edge="end"), None)
+
+
+def test_a_log_that_reaches_back_is_in_the_zone_that_the_node_is_known_to_be_in() -> None:
+    table = Some((200 * HOUR, 201 * HOUR), (EAST, WEST))
+    measured = [(205 * HOUR, 206 * HOUR)]
+    zone_ns = zone_of([table], chosen([table], UTC, measured))
+    assert zone_ns == 5 * HOUR
+    assert zone_of([table], UTC) is None, "taken as UTC for want of anything better"
+    since_boot = Some((200 * HOUR, 201 * HOUR), (EAST, WEST), told_ns=(HOUR, 201 * HOUR))
+    assert chosen([since_boot], UTC, measured) == UTC
+    assert chosen([since_boot], UTC, measured, (), zone_ns) == WEST
+    elsewhere = Some((10 * HOUR, 11 * HOUR), (EAST, WEST))
+    assert chosen([elsewhere], UTC, [(8 * HOUR, 9 * HOUR)], (), zone_ns) == EAST
+    assert chosen([elsewhere], UTC, measured, (), zone_ns) == WEST
+
+
+def test_a_kernel_log_is_in_the_zone_of_the_tables_beside_it(tmp_path: Path) -> None:
+    """dmesg -T of a node at UTC-7: mpstat fits the copies in that zone alone."""
+    wall = 1_777_791_000  # 2026-05-03 06:50 UTC, 23:50 of the day before there
+    local = wall - 7 * 3600
+    copies = "".join(f"### {wall + at}\n0.10 0.20 0.30 1/79 170\n" for at in range(0, 1200, 60))
+    made.write(tmp_path / "in" / "loadavg.log", copies)
+    lines = ["Linux 5.4.0 (gpu-7) \t05/02/26 \t_x86_64_\t(1 CPU)\n"]
+    for at in range(0, 1200, 60):
+        clock = [strftime("%H:%M:%S", gmtime(local + at + more)) for more in (0, 60)]
+        lines.append(f"\n{clock[0]}  CPU    %usr    %sys   %idle\n")
+        lines += [f"{clock[1]}  {core}    1.00    1.00   98.00\n" for core in ("all", "  0")]
+    made.write(tmp_path / "in" / "mpstat.txt", "".join(lines))
+    boot, reset = (strftime("%a %b %e %H:%M:%S %Y", gmtime(local + at)) for at in (-500_000, 300))
+    text = "ena 0000:00:05.0 eth0: TX q 4 is paused for too long (threshold 5000000). Time since "
+    text = f"[{boot}] Linux version 5.4.0\n[{reset}] {text}last napi 5612000 usec.\n"
+    made.write(tmp_path / "in" / "dmesg.txt", text)
+    report = by_name(do_import(tmp_path / "out", str(tmp_path / "in")))["dmesg.txt"]
+    assert "UTC-07:00" in report.clock
+    assert report.window is not None
+    assert report.window.start_ns == (wall + 300) * NS
