@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -106,6 +107,15 @@ def do_import(into: Path, *files: str, **options: object) -> ImportReport:
 
 def by_name(report: ImportReport) -> dict[str, InputReport]:
     return {Path(one.path).name: one for one in report.inputs}
+
+
+def host_of_memory(folder: Path, own_bytes: int) -> Host:
+    """A machine whose kernel says that this process has so much memory of its own."""
+    pages, of_files = own_bytes // os.sysconf("SC_PAGESIZE"), 9000
+    statm = folder / "proc/self/statm"
+    statm.parent.mkdir(parents=True, exist_ok=True)
+    statm.write_text(f"{9 * pages} {pages + of_files} {of_files} 1 0 {pages} 0\n")
+    return Host(proc=folder / "proc")
 
 
 def context(folder: Path, **places: object) -> Context:

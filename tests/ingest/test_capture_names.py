@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exhume.ingest import capture_names, perf_share
+from exhume.ingest import capture_files, capture_names, perf_share
 from exhume.ingest.collect import TOO_MANY
 from exhume.model.stack import Mode
-from exhume.perf import history, naming, native, stack_names
+from exhume.perf import history, naming, native
 from tests.ingest import made
 from tests.ingest.test_assemble_perf import named, piece_of, rows_of
 from tests.perf import records_encoder as enc
@@ -96,8 +96,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture_names, "MOST_NODES", 200)
     monkeypatch.setattr(capture_names, "MOST_NAMES", 150)
     monkeypatch.setattr(capture_names, "MOST_THREADS", 90)
-    monkeypatch.setattr(capture_names, "_MAX_FILES", 50)
-    monkeypatch.setattr(stack_names, "MOST_PLACES", 64)
+    monkeypatch.setattr(capture_files, "_MAX_FILES", 50)
+    monkeypatch.setattr(capture_names, "MOST_PLACES", 64)
     monkeypatch.setattr(naming, "MOST_NAMES", 60)
     monkeypatch.setattr(history, "MOST_NAMES", 60)
     monkeypatch.setattr(history, "MOST_MAPPINGS", 70)
@@ -134,7 +134,7 @@ def test_places_that_were_forgotten_get_the_same_names_again(
 ) -> None:
     data = hostile([sample(i, (USER, FAR + (i * 37) % 401, FAR + i % 13)) for i in range(COUNT)])
     expected = named(piece_of(tmp_path, data))
-    monkeypatch.setattr(stack_names, "MOST_PLACES", 16)
+    monkeypatch.setattr(capture_names, "MOST_PLACES", 16)
     piece = piece_of(tmp_path, data)
     assert named(piece) == expected
     assert TOO_MANY not in piece.facts.notes

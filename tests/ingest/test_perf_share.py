@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from exhume.ingest import assemble_perf
+from exhume.ingest import assemble_perf, perf_share
+from exhume.ingest.capture_names import CaptureNames
 from exhume.ingest.streams import Source
+from exhume.model.arrays import I64
+from exhume.model.sample import Threads
+from exhume.model.stack import StackTree
 from exhume.perf import datafile
 from tests.ingest import made
 from tests.ingest.made import KALLSYMS
@@ -94,3 +100,49 @@ def test_a_capture_read_in_shares_is_the_same_capture(
         assert piece.sampled.intervals == whole.sampled.intervals
     assert [(piece.events, piece.facts.samples) for piece in others] == [((), 0)] * len(others)
     assert sum(told) <= 2 * path.stat().st_size + (1 << 12)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize(("own_mib", "processes"), [(60, 4), (150, 2), (300, 1)])
+def test_where_memory_does_not_suffice_fewer_processes_read_it(
+    own_mib: int, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "perf.data"
+    path.write_bytes(Capture(busy_rounds(1, 3, 40)).file())
+    monkeypatch.setattr(assemble_perf, "SHARE_BYTES", 256)
+    monkeypatch.setattr(datafile, "CHUNK_BYTES", 2000)
+    context = made.context(tmp_path)
+    (whole,) = assemble_perf.read(Source.of(path), context)
+    expected = described([whole])
+    for rows in tmp_path.glob("*.rows"):
+        rows.unlink()
+    host = made.host_of_memory(tmp_path, own_mib << 20)
+    context = replace(context, places=replace(context.places, host=host), jobs=4)
+    pieces = list(assemble_perf.read(Source.of(path), context))
+    assert len(pieces) == processes
+    assert described(pieces) == expected
+    left = {path.name.split("-")[1] for path in tmp_path.glob("share-*.rows")}
+    assert left == (set() if processes == 1 else set(map(str, range(processes))))
+
+
+def test_what_is_known_of_a_capture_is_gone_when_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without help of Python's collector, which seldom looks: it may be hundreds of MiB."""
+    seen: list[weakref.ref[CaptureNames]] = []
+
+    class Watched(CaptureNames):
+        def finish(self) -> tuple[StackTree, I64, Threads]:
+            seen.append(weakref.ref(self))
+            return super().finish()
+
+    monkeypatch.setattr(perf_share, "CaptureNames", Watched)
+    path = tmp_path / "perf.data"
+    path.write_bytes(Capture(busy_rounds(1, 3, 40)).file())
+    gc.disable()
+    try:
+        pieces = list(assemble_perf.read(Source.of(path), made.context(tmp_path)))
+        assert [one() for one in seen] == [None]
+    finally:
+        gc.enable()
+    assert pieces[-1].facts.samples

@@ -73,6 +73,8 @@ def test_what_follows_from_one_input_is_done_by_several_processes() -> None:
         found = dict(pool.run(where, [1, 2, 5, 6], ignore))
         broken = dict(pool.run(where, [1, 4, 2], ignore))
         killed = dict(pool.run(where, [3, 1, 2, 6], ignore))
+        alone = dict(pool.run(where, [1, 2, 5], ignore, 1))
+    assert alone == {task: (task, os.getpid()) for task in (1, 2, 5)}
     assert list(found) == [1, 2, 5, 6]
     places = [pid for result in found.values() if not isinstance(result, Failed) for pid in result]
     assert len(set(places[1::2][:3])) == 3

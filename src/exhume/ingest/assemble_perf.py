@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,12 +17,15 @@ from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
-from exhume.ingest.streams import Progress, Source, no_progress
+from exhume.ingest.room import NoRoomError, Room
+from exhume.ingest.rows import ROWS_SUFFIX
+from exhume.ingest.streams import Progress, Source
 from exhume.ingest.together import MOST_AT_ONCE, together
 from exhume.ingest.wanted_events import none_such
 from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.perf.datafile import PerfData, Share
+from exhume.store.allocator import give_back
 
 SHARE_BYTES = 16 << 20
 """A share is at least as large: for less it does not pay to start a process."""
@@ -38,13 +41,28 @@ _HOUR_NS = 3600 * 1_000_000_000
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    pieces = PerfAssembler(source, context, context.event).run()
+    pieces = _pieces(source, context, context.event)
     others = pieces[-1].facts.other_events
     if not pieces[-1].sampled_ns() and others and not context.event:
         # The event that measures time best was never hit: take the one that was.
         event = max(others, key=others.__getitem__)
-        pieces = PerfAssembler(source, context, event).run()
+        pieces = _pieces(source, context, event)
     yield from pieces
+
+
+def _pieces(source: Source, context: Context, event: str) -> list[Piece]:
+    """By as many processes at once as there is memory for."""
+    assembler = PerfAssembler(source, context, event)
+    while True:
+        try:
+            return assembler.run()
+        except NoRoomError:
+            fewer = replace(context, jobs=assembler.of // 2)
+        del assembler  # with all that it holds
+        for left in context.folder.glob(f"*{ROWS_SUFFIX}"):
+            left.unlink()
+        give_back()
+        assembler = PerfAssembler(source, fewer, event)
 
 
 class PerfAssembler:
@@ -52,27 +70,28 @@ class PerfAssembler:
         self._source = source
         self._context = context
         self._asked = event
-        self._of = 1
-        self._data = PerfData(self._open, str(source.path), context.at_once)
+        self.of = 1
+        """Processes that read it."""
+        self._watched = _Watched(context.progress)
+        opener = partial(source.open, self._watched.alone)
+        self._data = PerfData(opener, str(source.path), context.beside)
         if not source.compression:
             size = min(self._data.data_bytes or 0, source.path.stat().st_size)
-            self._of = max(1, min(context.jobs, MOST_AT_ONCE, size // SHARE_BYTES))
-        self._watched = _Watched(context.progress, self._of)
+            self.of = max(1, min(context.jobs, MOST_AT_ONCE, size // SHARE_BYTES))
+        self._watched.share_out(self.of)
+        room = Room(context.places.host, self.of, context.beside)
         self._shares = [
             PerfShare(
                 self._data,
                 source,
-                replace(context, progress=self._watched.by(number)) if self._of > 1 else context,
+                replace(context, progress=self._watched.by(number)) if self.of > 1 else context,
                 event,
-                Share(number, self._of),
+                Share(number, self.of),
+                room,
             )
-            for number in range(self._of)
+            for number in range(self.of)
         ]
         self._last = self._shares[-1]
-
-    def _open(self) -> BinaryIO:
-        """Of a share what it passes over does not count as read: it tells itself what does."""
-        return self._source.open(self._context.progress if self._of == 1 else no_progress)
 
     def run(self) -> list[Piece]:
         """One for each share. What is not of samples is in the last one only."""
@@ -164,11 +183,19 @@ class PerfAssembler:
 class _Watched:
     """How far all shares have come, which the last one tells."""
 
-    def __init__(self, progress: Progress, of: int) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._done: I64 = np.frombuffer(mmap.mmap(-1, 8 * of), np.int64)
+        self._done: I64 = np.zeros(1, np.int64)
         """By share: memory that forked processes have in common."""
         self._told = 0
+
+    def share_out(self, of: int) -> None:
+        self._done = np.frombuffer(mmap.mmap(-1, 8 * of), np.int64)
+
+    def alone(self, count: int) -> None:
+        """Of a share what it passes over does not count as read: it tells itself what does."""
+        if len(self._done) == 1:
+            self._progress(count)
 
     def by(self, number: int) -> Progress:
         def note(count: int) -> None:

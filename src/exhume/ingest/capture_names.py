@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from msgspec.structs import replace
 
 from exhume.derive.sets import distinct, is_in
 from exhume.ingest import boot_marks
+from exhume.ingest.capture_files import CaptureFiles
 from exhume.ingest.deferred_stacks import DeferredStacks
 from exhume.ingest.dumped_stacks import DumpedStacks
 from exhume.ingest.kernel_copies import layout_of
 from exhume.ingest.kernel_symbols import KernelNames, kernel_names
-from exhume.ingest.recorded_here import is_recorded_here
-from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
+from exhume.ingest.symbols import Places
 from exhume.model.arrays import I32, I64, U64, Bool
 from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement
 from exhume.perf.births import exec_events, exit_events
-from exhume.perf.bounds import MOST_NAMES, MOST_NODES, MOST_THREADS
+from exhume.perf.bounds import MOST_NAMES, MOST_NODES, MOST_PLACES, MOST_THREADS
 from exhume.perf.datachunk import Chunk, KernelMap
 from exhume.perf.datafeatures import Features
 from exhume.perf.dataorder import Epoch, pick
@@ -29,15 +27,11 @@ from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History, SideBand
 from exhume.perf.idle import idle_samples
 from exhume.perf.naming import Namer, RawSamples
-from exhume.perf.records import NO_FORKS, FileIdentity, concat
-from exhume.perf.stack_names import MappedCode
+from exhume.perf.records import NO_FORKS, concat
 from exhume.perf.symbolize import FrameTable, Symbolizer
-from exhume.perf.symbols.cfi import Cfi
 from exhume.perf.symbols.kallsyms import BPF
-from exhume.perf.symbols.table import SymbolTable
 
 _MAX_KERNEL_MAPS = 1 << 16
-_MAX_FILES = 1 << 15
 _MAX_CGROUPS = 1 << 16
 _MAX_LATE_SYMBOLS = 1 << 16
 _MAX_FIRST_IPS = 1 << 14
@@ -58,11 +52,10 @@ class CaptureNames:
         """
         self._places = places
         self._features = features
-        self._recorded_ns = recorded_ns
         self._shares = shares
         self._has_too_many = False
         self._history = History()
-        self._files: dict[int, MappedCode] = {}
+        self._files = CaptureFiles(places, features, recorded_ns)
         self._kernel_maps: list[KernelMap] = []
         self._first_ips: U64 = np.empty(0, np.uint64)
         self._parents: list[Statement] = []
@@ -71,29 +64,22 @@ class CaptureNames:
         self._dying = NO_FORKS
         self._cgroup_numbers: dict[int, int] = {}
         self._cgroup_paths: list[str] = []
-        self._programs: ProgramSymbols | None = None
-        self._is_local = False
-        self._doubts: dict[str, str] = {}
         self._symbolizer: Symbolizer | None = None
         self._namer: Namer | None = None
         self._late = 0
         """Symbols of the kernel that came after its table was read."""
         self.kernel = KernelNames(None, "")
-        self.dumped = DumpedStacks(self._history, self._cfi)
+        self.dumped = DumpedStacks(self._history, self._files.cfi)
         self.deferred = DeferredStacks()
 
     def is_known_file(self, hash_: int) -> bool:
         """Need nobody say what file it is?"""
-        return hash_ in self._files or len(self._files) >= _MAX_FILES
+        return self._files.is_known(hash_)
 
     def note(self, chunk: Chunk) -> None:
         """What does not depend on the order of time."""
-        if self._programs is None and chunk.files:
-            self._programs = self._programs_for(chunk.files.values())
-        for hash_, identity in chunk.files.items():
-            if self._programs is not None and not self.is_known_file(hash_):
-                self._files[hash_] = self._programs.code(identity, self._features.build_ids)
-        self._has_too_many |= len(self._files) >= _MAX_FILES
+        self._files.note(chunk.files)
+        self._has_too_many |= self._files.is_full
         if len(self._kernel_maps) < _MAX_KERNEL_MAPS:
             self._kernel_maps += chunk.kernel_maps
         self.deferred.note(chunk.deferred)
@@ -159,19 +145,6 @@ class CaptureNames:
         self._dying = pick(exits, np.flatnonzero(~is_gone))
         self._history.forget_dead(pick(exits, np.flatnonzero(is_gone)))
 
-    def _programs_for(self, files: Iterable[FileIdentity]) -> ProgramSymbols:
-        """`files`: the first that were mapped."""
-        self._is_local = is_recorded_here(self._places.host, self._features, files)
-        return program_symbols(self._places, self._is_local)
-
-    def _table(self, key: str) -> SymbolTable | None:
-        if self._programs is None:
-            return None
-        found = self._programs.find(key)
-        if key not in self._doubts:
-            self._doubts[key] = self._programs.doubt(key, self._recorded_ns)
-        return None if self._programs.is_newer(key, self._recorded_ns) else found
-
     @property
     def has_too_many(self) -> bool:
         """Not all that the capture tells is told apart."""
@@ -179,15 +152,7 @@ class CaptureNames:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What may be wrong with the names so far."""
-        return tuple(doubt for doubt in self._doubts.values() if doubt)
-
-    def _cfi(self, file: int) -> Cfi | None:
-        code = self._files.get(file)
-        if code is None or self._programs is None:
-            return None
-        found = self._programs.cfi(code.key)
-        return None if self._programs.is_newer(code.key, self._recorded_ns) else found
+        return self._files.doubts
 
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         return self._ready().name(raw)
@@ -204,16 +169,17 @@ class CaptureNames:
     def _ready(self) -> Namer:
         """The kernel's place is among the first records, so by now it is known."""
         if self._namer is None:
-            self._programs = self._programs or self._programs_for(())
+            self._files.settle()
             self.kernel = kernel_names(
                 self._places, self._features, self._kernel_maps, self._first_ips,
-                is_local=self._is_local,
+                is_local=self._files.is_local,
             )  # fmt: skip
             frames = FrameTable(MOST_NAMES // self._shares)
-            self._symbolizer = Symbolizer(frames, self._table, self.kernel.table)
+            self._symbolizer = Symbolizer(frames, self._files.table, self.kernel.table)
             self._namer = Namer(
-                self._history, self._symbolizer, self._files,
+                self._history, self._symbolizer, self._files.by_hash,
                 MOST_NODES // self._shares, MOST_THREADS // self._shares,
+                MOST_PLACES // min(2, self._shares),
             )  # fmt: skip
         return self._namer
 

@@ -23,5 +23,5 @@ class Context(Struct, frozen=True):
     """The machines that are wanted of a log of many, as far as anything says so."""
     jobs: int = 1
     """Processes that may read it at once."""
-    at_once: int = 1
-    """Inputs that are read at the same time, by one process each."""
+    beside: int = 0
+    """Processes that read other inputs at the same time."""

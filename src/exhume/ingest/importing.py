@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.host import Host
+from exhume.ingest import room
 from exhume.ingest.clocks import ClockHints, name_host
 from exhume.ingest.inputs import Input, Missing, expand, folders_inside
 from exhume.ingest.manifest import Manifest
@@ -68,6 +69,7 @@ class _Known(Struct, frozen=True):
 
 class _Import(Struct):
     options: Options
+    host: Host
     manifest: Manifest
     pool: Pool
     placing: Placing
@@ -102,16 +104,15 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         clock = ClockHints(options.offset_ns, options.zone)
         of = (options.node,) if options.node else tuple(sorted(hosts))
         content = [one for one in known if one.format.role != Role.SYMBOLS]
-        large = sum(one.input.size_bytes >= _LARGE_BYTES for one in content)
         tasks = [
             ReadTask(
                 one.input, one.format.name, folder / one.input.id, places, clock, options.event,
-                of, max(1, options.jobs // max(1, large)), min(options.jobs, len(content)),
+                of, *processes,
             )
-            for one in content
+            for one, processes in zip(content, _processes(content, options.jobs), strict=True)
         ]  # fmt: skip
         with Pool(options.jobs, len(tasks)) as pool:
-            work = _Import(options, manifest, pool, placing, reports)
+            work = _Import(options, host, manifest, pool, placing, reports)
             _read_and_merge(work, content, tasks, watch)
         for one in known:
             if one.format.role == Role.SYMBOLS:
@@ -124,6 +125,16 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
             seconds=time.monotonic() - began,
             folders=folders,
         )
+
+
+def _processes(content: Sequence[_Known], jobs: int) -> list[tuple[int, int]]:
+    """Of each input: how many may read it at once, and how many read others meanwhile."""
+    is_large = [one.input.size_bytes >= _LARGE_BYTES for one in content]
+    large = min(jobs, sum(is_large))
+    of_large = jobs // max(1, large)
+    total = large * of_large + max(0, min(jobs, len(content)) - large)
+    each = [of_large if one else 1 for one in is_large]
+    return [(own, total - own) for own in each]
 
 
 def _read_and_merge(
@@ -159,8 +170,9 @@ def _merge(work: _Import, tell: Callable[[int], None]) -> None:
     """Put into the recording what was read so far."""
     ready = work.placing.settled()
     failed: dict[str, Failed] = {}
-    tasks = shared_out(work.placing.merges(ready), work.pool.forks)
-    for task, kept in work.pool.run(merge_segment, tasks, tell):
+    forks = room.forks(work.host, work.pool.forks)
+    tasks = shared_out(work.placing.merges(ready), forks)
+    for task, kept in work.pool.run(merge_segment, tasks, tell, forks):
         if isinstance(kept, Failed):
             failed.update((part.source.id, kept) for part in task.parts)
         else:

@@ -17,6 +17,7 @@ from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.made_code import ends_in_made_code
+from exhume.ingest.room import Room
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.stray_times import stray
@@ -64,13 +65,15 @@ class Taken(Struct, frozen=True):
 
 class PerfShare:
     def __init__(
-        self, data: PerfData, source: Source, context: Context, event: str, share: Share
-    ) -> None:
+        self, data: PerfData, source: Source, context: Context, event: str, share: Share,
+        room: Room,
+    ) -> None:  # fmt: skip
         self._data = data
         self._source = source
         self._context = context
         self._asked = event
         self._share = share
+        self._room = room
         prefix = f"share-{share.number}-" if share.of > 1 else ""
         self._collected = Collector(context.folder, prefix)
         places = context.places.near(source.path)
@@ -132,6 +135,7 @@ class PerfShare:
 
     def _decoded(self, walks: Iterator[Walked]) -> Iterator[Chunk]:
         for walked in walks:
+            self._room.check(self._share.number)
             chunk = decode(walked, self._data.tells_exec, self._names.is_known_file)
             self._names.note(chunk)
             self._bad += chunk.bad

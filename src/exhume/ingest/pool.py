@@ -64,16 +64,21 @@ class Pool:
         function: Callable[[Task], Result],
         tasks: Sequence[Task],
         tell: Callable[[int], None],
+        forks: int | None = None,
     ) -> Iterator[tuple[Task, Result | Failed]]:
-        """Results as they come. `tell` is called with the bytes read so far, now and then."""
+        """Results as they come. `tell` is called with the bytes read so far, now and then.
+
+        `forks`: where there is no memory for as many as there may be.
+        """
         if self._jobs == 1:
 
             def note(count: int) -> None:
                 self._read_bytes += count
                 tell(self._read_bytes)
 
-            for begin in range(0, len(tasks), self.forks):
-                some = tasks[begin : begin + self.forks]
+            step = forks or self.forks
+            for begin in range(0, len(tasks), step):
+                some = tasks[begin : begin + step]
                 with work.noting(note):
                     found = _all_tried(function, some)
                 yield from found

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError
+from exhume.ingest.room import NoRoomError
 from exhume.processes import Child, fork
 from exhume.store.allocator import give_back
 
@@ -71,5 +72,5 @@ def _tried(work: Callable[[], object]) -> bytes:
     """What it gives, or what is wrong with the input."""
     try:
         return pickle.dumps((work(), None), pickle.HIGHEST_PROTOCOL)
-    except (ExhumeError, OSError, MemoryError) as error:
+    except (ExhumeError, OSError, MemoryError, NoRoomError) as error:
         return pickle.dumps((None, error))

@@ -60,8 +60,8 @@ class ReadTask(Struct, frozen=True):
     nodes: tuple[str, ...] = ()
     jobs: int = 1
     """Processes that may read it at once."""
-    at_once: int = 1
-    """Inputs that are read at the same time, by one process each."""
+    beside: int = 0
+    """Processes that read other inputs at the same time."""
 
 
 class PieceSummary(Struct, frozen=True):
@@ -166,7 +166,7 @@ def read_input(task: ReadTask) -> list[PieceSummary]:
         try:
             context = Context(
                 draft, task.places, task.clock, task.event, note_progress, task.nodes, task.jobs,
-                task.at_once,
+                task.beside,
             )  # fmt: skip
             reader = BY_NAME[task.format].read
             if reader is None:

@@ -12,8 +12,11 @@ MOST_NAMES = 1 << 17
 MOST_NODES = 1 << 20
 """Of a tree of stacks: those that come later are told by their innermost function alone, and when
 there are as many of these by none."""
-MOST_PLACES = 1 << 18
-"""Of code, before those that were named are forgotten, and named again where they are met again."""
+MOST_PLACES = (1 << 18) - (1 << 10)
+"""Of code, before those that were named are forgotten, and named again where they are met again.
+
+Not quite a power of two: the last stack that is looked at may bring some more, and for one more
+than that the table would double."""
 MOST_THREADS = 1 << 19
 """That have samples: those that come later are one."""
 MOST_ALIVE = 1 << 18

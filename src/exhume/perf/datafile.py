@@ -85,11 +85,11 @@ WHOLE = Share()
 class PerfData:
     """Reads the stream twice: what stands behind the data first, then the data."""
 
-    def __init__(self, opener: Opener, path: str, at_once: int = 1) -> None:
-        """`at_once`: so many are read at the same time, by one process each."""
+    def __init__(self, opener: Opener, path: str, beside: int = 0) -> None:
+        """`beside`: so many processes read others at the same time."""
         self._opener = opener
         self._path = path
-        self._at_once = at_once
+        self._beside = beside
         self.features = Features()
         self.events: list[PerfEvent] = []
         self.problems: list[str] = []
@@ -179,7 +179,7 @@ class PerfData:
             _skip(stream, offset)
             cuts = share.cuts(offset, offset + (size or 0))
             chunk_bytes = chunk_bytes or (DUMPS_CHUNK_BYTES if self.has_dumps else CHUNK_BYTES)
-            if max(share.of, self._at_once) > 2:
+            if share.of + self._beside > 2:
                 chunk_bytes //= 2  # they hold a chunk or two each, all at the same time
             step_bytes = min(STEP_BYTES, chunk_bytes)
             records = RecordStream(cast(Readable, stream), offset, size, step_bytes, cuts)

@@ -12,7 +12,7 @@ from exhume.model.arrays import I32, I64, U16, U64
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf.asof import UNKNOWN
-from exhume.perf.bounds import MORE_NAMES, MOST_NAMES, MOST_THREADS
+from exhume.perf.bounds import MORE_NAMES, MOST_NAMES, MOST_PLACES, MOST_THREADS
 from exhume.perf.chains import Chains, chains_of
 from exhume.perf.distinct import distinct_rows
 from exhume.perf.history import History
@@ -52,10 +52,11 @@ class Namer:
         files: Mapping[int, MappedCode],
         most_nodes: int | None = None,
         most_threads: int = MOST_THREADS,
+        most_places: int = MOST_PLACES,
     ) -> None:
         """`most_nodes`: of its tree, where that has a bound."""
         self._history = history
-        self._stacks = StackNamer(history, symbolizer, files, most_nodes)
+        self._stacks = StackNamer(history, symbolizer, files, most_nodes, most_places)
         self._threads = Rows(4)
         """pid, tid, name, cgroup."""
         self._parents: list[I32] = []

@@ -42,6 +42,7 @@ class StackNamer:
         symbolizer: Symbolizer,
         files: Mapping[int, MappedCode],
         most_nodes: int | None = None,
+        most_places: int = MOST_PLACES,
     ) -> None:
         """`most_nodes`: where there are more, stacks are cut short."""
         self._history = history
@@ -54,6 +55,7 @@ class StackNamer:
         self._said: I8 = np.empty(0, np.int8)
         """The mode that each frame so far speaks for; -1 where it does not."""
         self._places = Places()
+        self._most_places = most_places
         self._codes: dict[tuple[str, str], int] = {}
 
     def add(
@@ -95,7 +97,7 @@ class StackNamer:
         parts: list[I64] = []
         left = rows
         while True:
-            nodes = self._tree.name(chains, maps, self._code_names(), top, left, MOST_PLACES)
+            nodes = self._tree.name(chains, maps, self._code_names(), top, left, self._most_places)
             later = np.flatnonzero(nodes == 0)
             if len(later):
                 self._name_places()

@@ -1,0 +1,77 @@
+"""The programs that one perf.data maps, and where their names come from.
+
+Apart from `CaptureNames`, so that who asks for names does not hold what holds it: such a circle,
+with all that is known of a large capture in it, would outlive the reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from exhume.ingest.recorded_here import is_recorded_here
+from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
+from exhume.perf.datafeatures import Features
+from exhume.perf.records import FileIdentity
+from exhume.perf.stack_names import MappedCode
+from exhume.perf.symbols.cfi import Cfi
+from exhume.perf.symbols.table import SymbolTable
+
+_MAX_FILES = 1 << 15
+
+
+class CaptureFiles:
+    def __init__(self, places: Places, features: Features, recorded_ns: int) -> None:
+        """`features` may still grow; `recorded_ns`: when the capture was written, in wall time."""
+        self._places = places
+        self._features = features
+        self._recorded_ns = recorded_ns
+        self._programs: ProgramSymbols | None = None
+        self.is_local = False
+        """It was recorded on this machine."""
+        self.by_hash: dict[int, MappedCode] = {}
+        self._doubts: dict[str, str] = {}
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.by_hash) >= _MAX_FILES
+
+    def is_known(self, hash_: int) -> bool:
+        """Need nobody say what file it is?"""
+        return hash_ in self.by_hash or self.is_full
+
+    def note(self, files: Mapping[int, FileIdentity]) -> None:
+        for hash_, identity in files.items():
+            programs = self._ready(files.values())
+            if not self.is_known(hash_):
+                self.by_hash[hash_] = programs.code(identity, self._features.build_ids)
+
+    def settle(self) -> None:
+        """Whether it was recorded here shows by the files that were mapped so far, or never."""
+        self._ready(())
+
+    def _ready(self, files: Iterable[FileIdentity]) -> ProgramSymbols:
+        """`files`: the first that were mapped."""
+        if self._programs is None:
+            self.is_local = is_recorded_here(self._places.host, self._features, files)
+            self._programs = program_symbols(self._places, self.is_local)
+        return self._programs
+
+    def table(self, key: str) -> SymbolTable | None:
+        if self._programs is None:
+            return None
+        found = self._programs.find(key)
+        if key not in self._doubts:
+            self._doubts[key] = self._programs.doubt(key, self._recorded_ns)
+        return None if self._programs.is_newer(key, self._recorded_ns) else found
+
+    def cfi(self, file: int) -> Cfi | None:
+        code = self.by_hash.get(file)
+        if code is None or self._programs is None:
+            return None
+        found = self._programs.cfi(code.key)
+        return None if self._programs.is_newer(code.key, self._recorded_ns) else found
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What may be wrong with the names so far."""
+        return tuple(doubt for doubt in self._doubts.values() if doubt)
