@@ -24,6 +24,12 @@ SADF = (
     '{"sysstat": {"hosts": [{"nodename": "gpu-7", "statistics": [{"timestamp": {"utc": 1}}]}]}}\n'
 )
 
+SCRIPT = 3 * (
+    "python 22901 [000]  3990.330323:    1003009 cpu-clock:ppp: \n"
+    "\t          1fe6e9 find_setup+0x929 (/usr/lib/python3.11/numpy/umath.so)\n"
+    "\tffffffff813ad48a update_se+0x1a ([kernel.kallsyms])\n\n"
+)
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -61,6 +67,20 @@ SADF = (
         (
             "Linux version 6.1.0\nwatchdog: BUG: soft lockup - CPU#3 stuck for 22s! [foo:123]\n",
             "without their times",
+        ),
+        ("> " + "> ".join(SCRIPT.splitlines(keepends=True)), "sed 's/^[> ]*//'"),
+        (SCRIPT.replace("python3.11/", "python3.11/\n"), "broke in two"),
+        (
+            SCRIPT.replace("ppp: \n\t          1fe6e9", "ppp:   1fe6e9").replace(
+                "[000]  3990.330323: ", ""
+            ),
+            "import its perf.data",
+        ),
+        (
+            SCRIPT.replace(
+                "python 22901 [000]  3990.330323:    1003009 cpu-clock:ppp: ", "python "
+            ),
+            "without thread ids",
         ),
         ("1794773717,352,240\n1794773727,352,240\n", "names of its columns"),
         ("time,cpu0,cpu1\n1794773717,10.5,100\n1794773718,12,100\n", "(cpu0, cpu1)"),

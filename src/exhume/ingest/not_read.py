@@ -34,6 +34,24 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "import the perf.data or the text of `perf script` that they were made of",
     ),
     (
+        # `> perf 22901 [000]  3990.330323:    1003009 cpu-clock:ppp:`
+        rb"^>[> ]*\S[^\n]* \d+\.\d{6,9}: ",
+        "text of perf script as a mail quotes it",
+        "`sed 's/^[> ]*//' FILE` writes it without the marks",
+    ),
+    (
+        # A frame whose file has no end: `\t 1fe6e9 find+0x929 (/usr/lib/python3.11/`
+        rb"^\t(?=[ 0-9a-f]{16} ) *[0-9a-f]+ [^\n]* \([^)\n]+\n(?!\t)",
+        "text of perf script whose long lines a terminal broke in two",
+        "`perf script > FILE` writes them whole",
+    ),
+    (
+        # `w.sh 28791    1003009 cpu-clock:ppp:  ffffffff821c50d6 mas_mab_cp+0x1e6 ([kernel])`
+        rb"^ *\S[^\n]* \d+ +(?:\[\d+\] +)?\d+ [a-zA-Z][\w:/,=.-]*: +[0-9a-f]{4,16} \S",
+        "text of perf script without times and call chains",
+        "import its perf.data, or record with `perf record -T`",
+    ),
+    (
         # perf sets frames off by a tab, and their addresses are 16 wide.
         rb"^\t(?=[ 0-9a-f]{16} ) *[0-9a-f]+ \S",
         "text of perf script without thread ids",
