@@ -63,11 +63,15 @@ def forks(host: Host, wanted: int) -> int:
     They share that, but for what they touch, and each makes a tree and sorted samples of its own:
     half as much as this one holds, and what a full segment takes.
     """
-    if wanted < 2:
+    if wanted < 2 or _forks(_own_bytes(host)) >= wanted:
         return wanted
-    give_back()
-    own = _own_bytes(host)
-    return max(1, min(wanted, (MOST_BYTES - _IN_COMMON_BYTES - own) // (own // 2 + _WRITING_BYTES)))
+    give_back()  # and it takes time to get back what is needed again
+    return max(1, min(wanted, _forks(_own_bytes(host))))
+
+
+def _forks(own_bytes: int) -> int:
+    left = MOST_BYTES - _IN_COMMON_BYTES - own_bytes
+    return left // (own_bytes // 2 + _WRITING_BYTES)
 
 
 def _own_bytes(host: Host) -> int:
