@@ -11,6 +11,7 @@ from exhume.ingest.clocks import ClockHints
 from exhume.ingest.context import Context
 from exhume.ingest.importing import Options, run
 from exhume.ingest.report import ImportReport, InputReport
+from exhume.ingest.room import PROGRAM_BYTES, Memory
 from exhume.ingest.symbols import Places
 from exhume.model.stack import Frame
 from exhume.store.memory import as_samples
@@ -109,13 +110,13 @@ def by_name(report: ImportReport) -> dict[str, InputReport]:
     return {Path(one.path).name: one for one in report.inputs}
 
 
-def host_of_memory(folder: Path, own_bytes: int) -> Host:
-    """A machine whose kernel says that this process has so much memory of its own."""
+def memory_of(folder: Path, own_bytes: int) -> Memory:
+    """Of a process that does nothing but import, and has so much of its own by now."""
     pages, of_files = own_bytes // os.sysconf("SC_PAGESIZE"), 9000
     statm = folder / "proc/self/statm"
     statm.parent.mkdir(parents=True, exist_ok=True)
     statm.write_text(f"{9 * pages} {pages + of_files} {of_files} 1 0 {pages} 0\n")
-    return Host(proc=folder / "proc")
+    return Memory(Host(proc=folder / "proc"), PROGRAM_BYTES)
 
 
 def context(folder: Path, **places: object) -> Context:

@@ -116,8 +116,7 @@ def test_where_memory_does_not_suffice_fewer_processes_read_it(
     expected = described([whole])
     for rows in tmp_path.glob("*.rows"):
         rows.unlink()
-    host = made.host_of_memory(tmp_path, own_mib << 20)
-    context = replace(context, places=replace(context.places, host=host), jobs=4)
+    context = replace(context, memory=made.memory_of(tmp_path, own_mib << 20), jobs=4)
     pieces = list(assemble_perf.read(Source.of(path), context))
     assert len(pieces) == processes
     assert described(pieces) == expected

@@ -17,7 +17,7 @@ from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
-from exhume.ingest.room import NoRoomError, Room
+from exhume.ingest.room import Memory, NoRoomError, Room
 from exhume.ingest.rows import ROWS_SUFFIX
 from exhume.ingest.streams import Progress, Source
 from exhume.ingest.together import MOST_AT_ONCE, together
@@ -57,7 +57,7 @@ def _pieces(source: Source, context: Context, event: str) -> list[Piece]:
         try:
             return assembler.run()
         except NoRoomError:
-            fewer = replace(context, jobs=assembler.of // 2)
+            fewer = replace(context, jobs=assembler.of // 2, memory=assembler.memory)
         del assembler  # with all that it holds
         for left in context.folder.glob(f"*{ROWS_SUFFIX}"):
             left.unlink()
@@ -72,6 +72,7 @@ class PerfAssembler:
         self._asked = event
         self.of = 1
         """Processes that read it."""
+        self.memory = context.memory or Memory.of(context.places.host)
         self._watched = _Watched(context.progress)
         opener = partial(source.open, self._watched.alone)
         self._data = PerfData(opener, str(source.path), context.beside)
@@ -79,7 +80,7 @@ class PerfAssembler:
             size = min(self._data.data_bytes or 0, source.path.stat().st_size)
             self.of = max(1, min(context.jobs, MOST_AT_ONCE, size // SHARE_BYTES))
         self._watched.share_out(self.of)
-        room = Room(context.places.host, self.of, context.beside)
+        room = Room(self.memory, self.of, context.beside)
         self._shares = [
             PerfShare(
                 self._data,

@@ -26,6 +26,7 @@ from exhume.ingest.placing import Placing
 from exhume.ingest.pool import Failed, Pool
 from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
 from exhume.ingest.report import ImportReport, InputReport
+from exhume.ingest.room import Memory
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
 from exhume.ingest.work import ReadTask, merge_segment, read_input, shared_out
@@ -69,7 +70,7 @@ class _Known(Struct, frozen=True):
 
 class _Import(Struct):
     options: Options
-    host: Host
+    memory: Memory
     manifest: Manifest
     pool: Pool
     placing: Placing
@@ -80,6 +81,7 @@ class _Import(Struct):
 def run(options: Options, host: Host, watch: Watch | None = None) -> ImportReport:
     """Raises ExhumeError where there is nothing to import, or no place to put it."""
     began = time.monotonic()
+    memory = Memory.of(host)
     if options.symfs is not None and not options.symfs.is_dir():
         raise ExhumeError(
             f"--symfs {options.symfs} is no directory",
@@ -107,12 +109,12 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         tasks = [
             ReadTask(
                 one.input, one.format.name, folder / one.input.id, places, clock, options.event,
-                of, *processes,
+                of, *processes, memory,
             )
             for one, processes in zip(content, _processes(content, options.jobs), strict=True)
         ]  # fmt: skip
         with Pool(options.jobs, len(tasks)) as pool:
-            work = _Import(options, host, manifest, pool, placing, reports)
+            work = _Import(options, memory, manifest, pool, placing, reports)
             _read_and_merge(work, content, tasks, watch)
         for one in known:
             if one.format.role == Role.SYMBOLS:
@@ -170,7 +172,7 @@ def _merge(work: _Import, tell: Callable[[int], None]) -> None:
     """Put into the recording what was read so far."""
     ready = work.placing.settled()
     failed: dict[str, Failed] = {}
-    forks = room.forks(work.host, work.pool.forks)
+    forks = room.forks(work.memory, work.pool.forks)
     tasks = shared_out(work.placing.merges(ready), forks)
     for task, kept in work.pool.run(merge_segment, tasks, tell, forks):
         if isinstance(kept, Failed):

@@ -23,6 +23,7 @@ from exhume.ingest.merge import SEGMENT_NS, Placed, is_empty, merge, windows
 from exhume.ingest.overlaps import Span, is_whole, some_threads, without
 from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Interval, Piece
 from exhume.ingest.recognise import BY_NAME
+from exhume.ingest.room import Memory
 from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.streams import Progress, Source
 from exhume.ingest.symbols import Places
@@ -62,6 +63,8 @@ class ReadTask(Struct, frozen=True):
     """Processes that may read it at once."""
     beside: int = 0
     """Processes that read other inputs at the same time."""
+    memory: Memory | None = None
+    """Since the import began."""
 
 
 class PieceSummary(Struct, frozen=True):
@@ -166,7 +169,7 @@ def read_input(task: ReadTask) -> list[PieceSummary]:
         try:
             context = Context(
                 draft, task.places, task.clock, task.event, note_progress, task.nodes, task.jobs,
-                task.beside,
+                task.beside, task.memory,
             )  # fmt: skip
             reader = BY_NAME[task.format].read
             if reader is None:
