@@ -32,6 +32,8 @@ from exhume.store.recording import Recording
 SECOND_NS = 1_000_000_000
 FRESH_NS = 600 * SECOND_NS
 HOUR_NS = 3600 * SECOND_NS
+_LAST_HOUR = "exhume why --last 1h"
+"""The kernel's log reaches back before a young recording, of which alone `why` would tell."""
 _MOST_READS = 500
 _TRIES = 3
 
@@ -61,7 +63,7 @@ def check(
             told.append(f"not the recording, which {age}")
         else:
             seen = last_hour(recording, end_ns)
-            recorded, harmed = recorded_risks(seen), harmed_already(seen)
+            recorded, harmed = recorded_risks(seen), harmed_already(seen, _LAST_HOUR)
             node = seen.node or node
             told.append(f"the last {seen.recorded_seconds / 60:.0f} min recorded")
     look = look_at(host, known)
@@ -95,7 +97,7 @@ def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
         risks,
         looked,
         missing,
-        harmed_already(seen),
+        harmed_already(seen, "exhume why"),
     )
 
 
@@ -111,15 +113,15 @@ def _not_in_files(seen: Observation) -> Iterator[str]:
         )
 
 
-def harmed_already(seen: Observation) -> str:
-    """The worst of what is no risk any more."""
+def harmed_already(seen: Observation, ask: str) -> str:
+    """The worst of what is no risk any more; `ask`: the command that tells of it."""
     groups = grouped(symptoms(seen))
     if not groups:
         return ""
     worst, others = groups[0][0], len(groups) - 1
     many = f", {worst.count} times" if worst.count > 1 else ""
     more = f", and {others} more" if others else ""
-    return f"{worst.kind} of {worst.victim.name}{many}{more}; exhume why tells the cause"
+    return f"{worst.kind} of {worst.victim.name}{many}{more}; {ask} tells the cause"
 
 
 def newest(recording: Recording) -> int | None:
