@@ -102,7 +102,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MOST_NAMES", 60)
     monkeypatch.setattr(history, "MOST_MAPPINGS", 70)
     monkeypatch.setattr(history, "MOST_ALIVE", 80)
-    monkeypatch.setattr(perf_share, "_MAX_EVENTS", 3)
+    monkeypatch.setattr(perf_share, "MOST_BIRTHS", 3)
     monkeypatch.setattr(native, "_MOST_OTHERS", 128)
 
 

@@ -43,7 +43,7 @@ def sampled(comm: str, leaf: str, times: list[int], core: int = 0) -> Sampled:
 
 def placed(offset_ns: int, with_samples: bool = True, **content: object) -> Placed:
     piece = Piece(Hints("node"), ClockKind.KERNEL_LOG, None, **content)  # type: ignore[arg-type]
-    return Placed(piece, offset_ns, with_samples, is_kernel_log=True)
+    return Placed(lambda: piece, offset_ns, with_samples, is_kernel_log=True)
 
 
 def joined(pieces: list[Samples]) -> tuple[list[int], list[int], list[int], list[int]]:
@@ -93,6 +93,17 @@ def test_only_what_lies_in_the_stretch_is_taken() -> None:
     assert [b.tick_ns.tolist() for b in found.data.blocks] == [[101, 150]]
     assert found.data.start_ns == 140
     assert merge([one], 5000, 6000, ORIGIN) is None
+
+
+def test_of_very_many_births_the_first_are_kept_and_all_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(merging, "MOST_BIRTHS", 3)
+    events = (*(Event(at, "exec", f"p{at}") for at in range(5)), Event(9, "gap", "late"))
+    found = merge([placed(0, events=events), placed(50, events=events)], 0, 1000, ORIGIN)
+    assert found is not None
+    assert [event.subject for event in found.data.events] == ["p0", "p1", "p2", "late", "late"]
+    assert found.has_too_many
 
 
 def test_samples_that_are_there_already_are_left_out_and_the_rest_stays() -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from exhume.ingest import assemble_perf, perf_share
 from exhume.ingest.capture_names import CaptureNames
+from exhume.ingest.room import Room
 from exhume.ingest.streams import Source
 from exhume.model.arrays import I64
 from exhume.model.sample import Threads
@@ -116,7 +117,8 @@ def test_where_memory_does_not_suffice_fewer_processes_read_it(
     expected = described([whole])
     for rows in tmp_path.glob("*.rows"):
         rows.unlink()
-    context = replace(context, memory=made.memory_of(tmp_path, own_mib << 20), jobs=4)
+    memory = made.memory_of(tmp_path, own_mib << 20)
+    context = replace(context, room=Room(memory, processes=4), jobs=4)
     pieces = list(assemble_perf.read(Source.of(path), context))
     assert len(pieces) == processes
     assert described(pieces) == expected

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from pathlib import Path
 
 import pytest
 
 from exhume.errors import ExhumeError
 from exhume.ingest.pool import Failed, Pool
+from exhume.ingest.room import Room
 from exhume.ingest.work import note_progress
+from tests.ingest import made
 
 
 def work(task: int) -> int:
@@ -23,6 +27,36 @@ def work(task: int) -> int:
 
 def ignore(_: int) -> None:
     pass
+
+
+def read_together(task: Path) -> int:
+    """Goes on when another one has begun as well; who does and how often is noted."""
+    with task.open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    while len(list(task.parent.glob("*.task"))) < 2:
+        time.sleep(0.01)
+    note_progress(10)
+    return len(task.read_text().splitlines())
+
+
+def test_what_has_no_room_beside_others_is_done_later_and_alone(tmp_path: Path) -> None:
+    room = Room(made.memory_of(tmp_path, 300 << 20), 2)
+    tasks = [tmp_path / "a.task", tmp_path / "b.task"]
+    with Pool(2, 2, room) as pool:
+        found = dict(pool.run(read_together, tasks, ignore))
+        assert sorted(map(str, found.values())) == ["1", "2"]
+        # A new worker: what others hold on to is given back before.
+        assert len({pid for task in tasks for pid in task.read_text().split()}) == 3
+        assert dict(pool.run(work, [6, 7], ignore)) == {6: 12, 7: 14}
+
+
+def test_few_at_once_are_few_workers(tmp_path: Path) -> None:
+    tasks = [tmp_path / f"{number}.task" for number in range(4)]
+    for task in tasks:
+        task.touch()
+    with Pool(4, 4) as pool:
+        list(pool.run(read_together, tasks, ignore, 2))
+        assert len({pid for task in tasks for pid in task.read_text().split()}) <= 2
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -17,10 +17,10 @@ from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
-from exhume.ingest.room import Memory, NoRoomError, Room
+from exhume.ingest.room import FORKS, Memory, NoRoomError, Room
 from exhume.ingest.rows import ROWS_SUFFIX
 from exhume.ingest.streams import Progress, Source
-from exhume.ingest.together import MOST_AT_ONCE, together
+from exhume.ingest.together import together
 from exhume.ingest.wanted_events import none_such
 from exhume.model.arrays import I64
 from exhume.model.event import Event
@@ -57,7 +57,10 @@ def _pieces(source: Source, context: Context, event: str) -> list[Piece]:
         try:
             return assembler.run()
         except NoRoomError:
-            fewer = replace(context, jobs=assembler.of // 2, memory=assembler.memory)
+            if assembler.of == 1:
+                raise  # it is for the others that there is no room
+            fewer = replace(context, jobs=assembler.of // 2, room=assembler.room)
+            assembler.room.leave()
         del assembler  # with all that it holds
         for left in context.folder.glob(f"*{ROWS_SUFFIX}"):
             left.unlink()
@@ -72,15 +75,14 @@ class PerfAssembler:
         self._asked = event
         self.of = 1
         """Processes that read it."""
-        self.memory = context.memory or Memory.of(context.places.host)
         self._watched = _Watched(context.progress)
         opener = partial(source.open, self._watched.alone)
         self._data = PerfData(opener, str(source.path), context.beside)
         if not source.compression:
             size = min(self._data.data_bytes or 0, source.path.stat().st_size)
-            self.of = max(1, min(context.jobs, MOST_AT_ONCE, size // SHARE_BYTES))
+            self.of = max(1, min(context.jobs, FORKS, size // SHARE_BYTES))
         self._watched.share_out(self.of)
-        room = Room(self.memory, self.of, context.beside)
+        self.room = context.room or Room(Memory.of(context.places.host), processes=self.of)
         self._shares = [
             PerfShare(
                 self._data,
@@ -88,7 +90,7 @@ class PerfAssembler:
                 replace(context, progress=self._watched.by(number)) if self.of > 1 else context,
                 event,
                 Share(number, self.of),
-                room,
+                self.room,
             )
             for number in range(self.of)
         ]
@@ -96,7 +98,8 @@ class PerfAssembler:
 
     def run(self) -> list[Piece]:
         """One for each share. What is not of samples is in the last one only."""
-        taken = together([share.take for share in self._shares])
+        taken = together([partial(self._take, share) for share in self._shares])
+        self.room.leave()  # those that took the others are gone
         self._watched.tell()
         if not self._last.wanted().names:
             raise none_such(str(self._source.path), self._asked, self._last.measures())
@@ -107,6 +110,12 @@ class PerfAssembler:
         sampled = None if last.sampled is None else replace(last.sampled, sketch=seen.fingerprint)
         events, facts = self._events_near(seen), self._facts(taken, seen, last.facts.named_ratio)
         return [*others, replace(last, sampled=sampled, events=events, facts=facts)]
+
+    def _take(self, share: PerfShare) -> Taken:
+        if self.of == 1:
+            return share.take()
+        with self.room.watched(share.fork):
+            return share.take()
 
     def _piece(self, taken: Taken, seen: Seen) -> Piece:
         """The samples of one share; `seen` by all."""

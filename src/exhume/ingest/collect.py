@@ -26,6 +26,10 @@ TOO_MANY = (
     "it has more different functions, stacks or threads than are kept: what comes late in it is "
     "shown as `[more …]`; in pieces of some minutes each it would be whole"
 )
+TOO_MANY_TOGETHER = (
+    "with the other inputs of the same minutes it has more different functions, stacks, threads or "
+    "births than are kept: some are `[more …]`; in a directory of its own it would be whole"
+)
 _UNKNOWN_RATE_HZ = 1000.0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from exhume.ingest.clocks import ClockHints
-from exhume.ingest.room import Memory
+from exhume.ingest.room import Room
 from exhume.ingest.streams import Progress, no_progress
 from exhume.ingest.symbols import Places
 
@@ -26,5 +26,5 @@ class Context(Struct, frozen=True):
     """Processes that may read it at once."""
     beside: int = 0
     """Processes that read other inputs at the same time."""
-    memory: Memory | None = None
-    """Since the import began; None: it begins with this input."""
+    room: Room | None = None
+    """For all processes of the import; None: it has begun with this input."""

@@ -26,7 +26,7 @@ from exhume.ingest.placing import Placing
 from exhume.ingest.pool import Failed, Pool
 from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
 from exhume.ingest.report import ImportReport, InputReport
-from exhume.ingest.room import Memory
+from exhume.ingest.room import Memory, Room
 from exhume.ingest.streams import Source
 from exhume.ingest.symbols import Places
 from exhume.ingest.work import ReadTask, merge_segment, read_input, shared_out
@@ -109,11 +109,11 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         tasks = [
             ReadTask(
                 one.input, one.format.name, folder / one.input.id, places, clock, options.event,
-                of, *processes, memory,
+                of, *processes,
             )
             for one, processes in zip(content, _processes(content, options.jobs), strict=True)
         ]  # fmt: skip
-        with Pool(options.jobs, len(tasks)) as pool:
+        with Pool(options.jobs, len(tasks), Room(memory, options.jobs)) as pool:
             work = _Import(options, memory, manifest, pool, placing, reports)
             _read_and_merge(work, content, tasks, watch)
         for one in known:
@@ -171,14 +171,19 @@ def _read_and_merge(
 def _merge(work: _Import, tell: Callable[[int], None]) -> None:
     """Put into the recording what was read so far."""
     ready = work.placing.settled()
+    room.make_room(work.memory)
     failed: dict[str, Failed] = {}
-    forks = room.forks(work.memory, work.pool.forks)
-    tasks = shared_out(work.placing.merges(ready), forks)
-    for task, kept in work.pool.run(merge_segment, tasks, tell, forks):
-        if isinstance(kept, Failed):
-            failed.update((part.source.id, kept) for part in task.parts)
+    merges = work.placing.merges(ready)
+    most = room.at_once([task.size_bytes for task in merges], work.pool.at_once)
+    forks = room.forks(work.memory, min(most, work.pool.forks))
+    if work.pool.forks > 1:
+        most = forks
+    for task, found in work.pool.run(merge_segment, shared_out(merges, forks), tell, most):
+        ids = {part.source.id for part in task.parts}
+        if isinstance(found, Failed):
+            failed.update(dict.fromkeys(ids, found))
         else:
-            work.placing.note_kept(kept)
+            work.placing.note_merged(ids, found)
     for one in ready:
         path = str(one.task.input.path)
         problem = failed.get(one.task.input.id)

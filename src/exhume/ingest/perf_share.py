@@ -28,6 +28,7 @@ from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
+from exhume.perf.bounds import MOST_BIRTHS
 from exhume.perf.datachunk import Chunk, decode
 from exhume.perf.datadir import MAIN, parts_of, side_by_side
 from exhume.perf.datafile import PerfData, Share
@@ -36,8 +37,6 @@ from exhume.perf.naming import RawSamples
 from exhume.perf.native import Walked
 from exhume.perf.records import Lost
 
-_MAX_EVENTS = 1 << 18
-"""Births and deaths of processes; where there are many in a second like ones are one already."""
 _REAPED = -1
 """The only process id below 0 that the kernel gives: a task that is gone already."""
 
@@ -86,6 +85,11 @@ class PerfShare:
         self.lost = Lost()
 
     @property
+    def fork(self) -> int | None:
+        """The last share is read by whoever forked for the others."""
+        return None if self._share.is_last else self._share.number
+
+    @property
     def kernel_note(self) -> str:
         """Where the kernel's names come from."""
         return self._names.kernel.how
@@ -114,7 +118,7 @@ class PerfShare:
         )  # fmt: skip
 
     def _note_events(self, events: list[Event]) -> None:
-        room = _MAX_EVENTS - len(self.events)
+        room = MOST_BIRTHS - len(self.events)
         self._has_more_events |= len(events) > room
         self.events += events[:room]
 
@@ -135,7 +139,7 @@ class PerfShare:
 
     def _decoded(self, walks: Iterator[Walked]) -> Iterator[Chunk]:
         for walked in walks:
-            self._room.check(self._share.number)
+            self._room.check(self.fork)
             chunk = decode(walked, self._data.tells_exec, self._names.is_known_file)
             self._names.note(chunk)
             self._bad += chunk.bad

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from exhume.ingest.boot_clocks import Anchor, settle, settle_all
 from exhume.ingest.clocks import name_host
+from exhume.ingest.collect import TOO_MANY, TOO_MANY_TOGETHER
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
 from exhume.ingest.name_zones import zoned
@@ -23,7 +24,7 @@ from exhume.ingest.recorded import recorded
 from exhume.ingest.report import InputReport, RecordingReport
 from exhume.ingest.rows import is_part, likeness
 from exhume.ingest.snapshots_placing import chosen, is_floating, zone_of
-from exhume.ingest.work import MergeTask, Part, PieceSummary, ReadTask, buckets
+from exhume.ingest.work import MergeResult, MergeTask, Part, PieceSummary, ReadTask, buckets
 from exhume.ingest.written import Named
 from exhume.model.window import Window
 
@@ -60,6 +61,8 @@ class Placing:
         self._waiting: list[_Read] = []
         self._kept: Counter[str] = Counter()
         """Samples that are in segments, by input."""
+        self._crowded: set[str] = set()
+        """Inputs that have more together than a segment tells apart."""
         self._merged: set[str] = set()
         """Nodes of which something was put into a recording."""
         self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in manifest.all() if (w := _sure(f))]
@@ -271,6 +274,7 @@ class Placing:
     def merges(self, ready: Sequence[PlacedInput]) -> list[MergeTask]:
         parts: dict[tuple[str, int], list[Part]] = {}
         rows: Counter[tuple[str, int]] = Counter()
+        sizes: Counter[tuple[str, int]] = Counter()
         hints: dict[str, Hints] = {}
         for one in ready:
             known = hints.get(one.node, Hints(node=one.node))
@@ -294,22 +298,28 @@ class Placing:
                         parts.setdefault((one.node, start), []).append(part)
                         shared = min(last, start + SEGMENT_NS) - max(first, start)
                         rows[one.node, start] += piece.rows * shared // max(1, last - first)
+                        sizes[one.node, start] += piece.size_bytes
                 self._merged.add(one.node)
             hints[one.node] = known
         return [
-            MergeTask(self.root(node), start, hints[node], tuple(some), rows[node, start])
-            for (node, start), some in sorted(parts.items())
+            MergeTask(self.root(key[0]), key[1], hints[key[0]], tuple(some), rows[key], sizes[key])
+            for key, some in sorted(parts.items())
         ]
 
-    def note_kept(self, kept: Mapping[str, int]) -> None:
-        """How many samples of which input were put into a segment."""
-        self._kept.update(kept)
+    def note_merged(self, ids: Set[str], found: MergeResult) -> None:
+        """What became of these inputs in a segment."""
+        self._kept.update(found.kept)
+        if found.has_too_many:
+            self._crowded |= ids
 
     def report(self, one: PlacedInput) -> InputReport:
         """Now that it is in the recording."""
-        if not one.without:
-            return one.report
-        return replace(one.report, kept=self._kept[one.task.input.id])
+        report, id_ = one.report, one.task.input.id
+        if one.without:
+            report = replace(report, kept=self._kept[id_])
+        if id_ in self._crowded and TOO_MANY not in report.notes:
+            report = replace(report, notes=(*report.notes, TOO_MANY_TOGETHER))
+        return report
 
     def finished(self, one: PlacedInput) -> Finished:
         anchors = dict.fromkeys(

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from exhume.errors import ExhumeError
 from exhume.ingest import work
-from exhume.ingest.together import MOST_AT_ONCE, together
+from exhume.ingest.room import FORKS, NoRoomError, Room
+from exhume.ingest.together import together
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -36,10 +37,12 @@ class Pool:
     tasks that follow from one input are done by forks of this process.
     """
 
-    def __init__(self, jobs: int, tasks: int) -> None:
+    def __init__(self, jobs: int, tasks: int, room: Room | None = None) -> None:
+        """`room`: for as many readers as there are jobs."""
         self._jobs = max(1, min(jobs, tasks))
-        self.forks = max(1, min(jobs, MOST_AT_ONCE)) if self._jobs == 1 else 1
+        self.forks = max(1, min(jobs, FORKS)) if self._jobs == 1 else 1
         """Processes that one task may be shared out to."""
+        self._room = room
         self._executor: ProcessPoolExecutor | None = None
         self._careful = False
         self._read_bytes = 0
@@ -50,6 +53,10 @@ class Pool:
             self._context: BaseContext = multiprocessing.get_context("fork")
             self._done = self._context.Value("q", 0)
             self._stop = self._context.Event()
+            self._workers = self._context.Value("i", 0)
+            """How many were started: each has a number."""
+        else:
+            work.use(room)
 
     def __enter__(self) -> Pool:
         return self
@@ -59,16 +66,21 @@ class Pool:
             self._stop.set()
             self._executor.shutdown(wait=True, cancel_futures=True)
 
+    @property
+    def at_once(self) -> int:
+        """Tasks that are done at the same time."""
+        return max(self._jobs, self.forks)
+
     def run(
         self,
         function: Callable[[Task], Result],
         tasks: Sequence[Task],
         tell: Callable[[int], None],
-        forks: int | None = None,
+        most: int | None = None,
     ) -> Iterator[tuple[Task, Result | Failed]]:
         """Results as they come. `tell` is called with the bytes read so far, now and then.
 
-        `forks`: where there is no memory for as many as there may be.
+        `most`: where there is no memory for as many at once as there may be.
         """
         if self._jobs == 1:
 
@@ -76,22 +88,40 @@ class Pool:
                 self._read_bytes += count
                 tell(self._read_bytes)
 
-            step = forks or self.forks
+            step = most or self.forks
             for begin in range(0, len(tasks), step):
                 some = tasks[begin : begin + step]
                 with work.noting(note):
                     found = _all_tried(function, some)
                 yield from found
             return
+        if most is not None and most < self._jobs:
+            self._stop_workers()  # whoever has nothing to do would hold on to what it has
+        crowded: list[Task] = []
+        yield from self._run(function, tasks, tell, most or self._jobs, crowded)
+        if crowded:
+            self._stop_workers()
+            yield from self._run(function, crowded, tell, 1, [])
+            self._stop_workers()
+
+    def _run(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        tell: Callable[[int], None],
+        most: int,
+        crowded: list[Task],
+    ) -> Iterator[tuple[Task, Result | Failed]]:
+        """Those for which there was no room beside the others are `crowded`: later, alone."""
         from concurrent.futures import FIRST_COMPLETED, wait
         from concurrent.futures.process import BrokenProcessPool
 
         queue = deque((task, 1) for task in tasks)
         running: dict[Future[Result], tuple[Task, int]] = {}
         while queue or running:
-            while queue and len(running) < (1 if self._careful else self._jobs):
+            while queue and len(running) < (1 if self._careful else most):
                 task, attempt = queue.popleft()
-                running[self._started().submit(function, task)] = task, attempt
+                running[self._started(most).submit(function, task)] = task, attempt
             done, _ = wait(running, _TICK_SECONDS, FIRST_COMPLETED)
             tell(self._done.value)
             for future in done:
@@ -104,17 +134,29 @@ class Pool:
                         continue
                     yield task, Failed("the process that read it was killed (out of memory?)")
                     continue
+                if isinstance(future.exception(), NoRoomError):
+                    crowded.append(task)
+                    continue
                 yield task, _tried(future.result)
 
-    def _started(self) -> ProcessPoolExecutor:
+    def _stop_workers(self) -> None:
+        """All memory that they have goes back."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+            self._executor = None
+
+    def _started(self, most: int) -> ProcessPoolExecutor:
         if self._executor is None:
             from concurrent.futures import ProcessPoolExecutor
 
+            self._workers.value = 0
+            if self._room is not None:
+                self._room.clear()
             self._executor = ProcessPoolExecutor(
-                1 if self._careful else self._jobs,
+                1 if self._careful else most,
                 self._context,
                 work.start_worker,
-                (os.getpid(), self._done, self._stop),
+                (os.getpid(), self._done, self._stop, self._room, self._workers),
             )
         return self._executor
 

@@ -8,8 +8,15 @@ that they really have, and where that is too much, fewer do the work again.
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from types import FrameType
 
 import numpy as np
 from msgspec import Struct
@@ -24,8 +31,13 @@ _IN_COMMON_BYTES = 40 << 20
 """Code and such, which they share."""
 _GROWTH_BYTES = 15 << 20
 """So much each may grow by before it looks again."""
+_LOOK_SECONDS = 0.05
+"""Of CPU time."""
 _WRITING_BYTES = 50 << 20
 """Samples of a segment while they are sorted, and sums of them."""
+_MUCH_BYTES, _MORE_BYTES = 200 << 20, 32 << 20
+FORKS = 4
+"""Processes that one input may be shared out to: each has memory of its own."""
 _MOST_PROCESSES = 4
 """Who wants more than an import takes by itself has the memory for them."""
 PROGRAM_BYTES = 20 << 20
@@ -54,26 +66,105 @@ class Memory(Struct, frozen=True):
 
 
 class Room:
-    """Of processes that read one input together; made before they are forked."""
+    """For all processes of an import together; made before any of them is forked.
 
-    def __init__(self, memory: Memory, processes: int, beside: int = 0) -> None:
-        """`beside`: so many others read something else, and have their part."""
-        self._memory = memory
-        self._held: I64 = np.frombuffer(mmap.mmap(-1, 8 * processes), np.int64)
+    Some read one input each, and may be joined for it by forks of their own.
+    """
+
+    def __init__(self, memory: Memory, readers: int = 1, processes: int | None = None) -> None:
+        """`processes`: with the forks, as far as they are at work at the same time."""
+        self.memory = memory
+        self._held: I64 = np.frombuffer(mmap.mmap(-1, 8 * readers * FORKS), np.int64)
         """By process: memory that forked ones have in common."""
-        parts = min(processes + beside, _MOST_PROCESSES)
-        each = (MOST_BYTES - _IN_COMMON_BYTES) // parts - _GROWTH_BYTES
-        self._most_bytes = processes * each
+        self._own = FORKS - 1
+        """Behind the forks of a reader comes the reader itself."""
+        self._grown_bytes = _MUCH_BYTES
+        """So much is much again: what is in use can't be given back."""
+        count = processes or readers
+        each = (MOST_BYTES - _IN_COMMON_BYTES) // min(count, _MOST_PROCESSES) - _GROWTH_BYTES
+        self._most_bytes = count * each
 
-    def check(self, number: int) -> None:
-        """Raises NoRoomError where this process, that of this number, and the others hold more.
+    def of_reader(self, number: int) -> Room:
+        """As the one of that number sees it."""
+        found = copy(self)
+        found._own = (number + 1) * FORKS - 1
+        return found
 
-        What was freed counts as well: it is kept (`tuning`), and will be needed again.
+    def check(self, fork: int | None = None) -> None:
+        """Raises NoRoomError where this process, a reader or a fork of it, and others hold more.
+
+        What was freed counts as well: it is kept (`tuning`), and will be needed again; but who has
+        much of it gives it back. Who is alone is held by bounds only.
         """
-        if len(self._held) > 1:
-            self._held[number] = self._memory.held_bytes()
-            if int(self._held.sum()) > self._most_bytes:
-                raise NoRoomError
+        if self.memory.held_bytes() > self._grown_bytes:
+            make_room(self.memory)
+            self._grown_bytes = max(_MUCH_BYTES, self.memory.held_bytes() + _MORE_BYTES)
+        self._look(fork)
+
+    def _look(self, fork: int | None) -> None:
+        place = self._own if fork is None else self._own - FORKS + 1 + fork
+        own = self._held[place] = self.memory.held_bytes()
+        total = int(self._held.sum())
+        if total > max(self._most_bytes, own):
+            raise NoRoomError
+
+    @contextmanager
+    def watched(self, fork: int | None = None) -> Iterator[None]:
+        """As `check`, wherever this process is, all the time: what a hostile file makes of a chunk
+        may be ten times as large, and is all there before the next one is read.
+
+        So NoRoomError comes out of anything: what was done till then is good for nothing.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield  # which alone hears signals
+            return
+
+        def look(_: int, frame: FrameType | None) -> None:
+            try:
+                self._look(fork)
+            except NoRoomError:
+                if not _is_in_destructor(frame):  # out of one it would not come
+                    signal.setitimer(signal.ITIMER_PROF, 0)
+                    raise
+
+        before = signal.signal(signal.SIGPROF, look)
+        signal.setitimer(signal.ITIMER_PROF, _LOOK_SECONDS, _LOOK_SECONDS)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
+
+    def leave(self) -> None:
+        """A reader has done its work, and its forks are gone; it may keep something."""
+        self._held[self._own - FORKS + 1 : self._own] = 0
+        self._held[self._own] = self.memory.held_bytes()
+
+    def clear(self) -> None:
+        """All readers are gone."""
+        self._held[:] = 0
+
+
+def _is_in_destructor(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
+
+
+def make_room(memory: Memory) -> None:
+    """Give back what was freed, where it is much: of an ordinary capture it is needed again."""
+    if memory.held_bytes() > _MUCH_BYTES:
+        gc.collect()
+        give_back()
+
+
+def at_once(sizes: Sequence[int], wanted: int) -> int:
+    """How many may merge at the same time what takes so much memory each, once it is loaded.
+
+    Each makes one of all its pieces: a tree and threads, as large as theirs at the most.
+    """
+    most = 2 * max(sizes, default=0) + _WRITING_BYTES + PROGRAM_BYTES
+    return max(1, min(wanted, (MOST_BYTES - _IN_COMMON_BYTES) // most))
 
 
 def forks(memory: Memory, wanted: int) -> int:

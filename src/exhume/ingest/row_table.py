@@ -89,6 +89,11 @@ class RowTable(Struct, frozen=True):
     def __len__(self) -> int:
         return sum(map(len, self.slots.values()))
 
+    @property
+    def in_memory(self) -> int:
+        """How many are not in files."""
+        return sum(len(rows) for rows in self.slots.values() if isinstance(rows, Rows))
+
     def between(self, start_ns: int, end_ns: int) -> Iterator[Rows]:
         """Those in [start, end), some at a time."""
         for rows in self._near(start_ns, end_ns):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,11 @@ from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.series import Block
 from exhume.model.stack import Frame, FrameKind, StackTree
+from exhume.store.column_types import NULL, Column, Texts
 from exhume.store.columns import Array, Columns, pack, unpack
+from exhume.store.event_columns import EventColumns
 
-_SUFFIX = ".2.piece"
+_SUFFIX = ".3.piece"
 """The number is of the format: what another version left behind is read anew."""
 
 
@@ -40,7 +43,6 @@ def save(folder: Path, number: int, piece: Piece) -> None:
         "hints": to_builtins(piece.hints),
         "clock": piece.clock.value,
         "claim": to_builtins(piece.claim) if piece.claim else None,
-        "events": [_event_row(event) for event in piece.events],
         "facts": to_builtins(piece.facts),
         "blocks": [[block.field, block.instances] for block in piece.blocks],
         "is_filler": piece.is_filler,
@@ -48,6 +50,11 @@ def save(folder: Path, number: int, piece: Piece) -> None:
         "told_ns": piece.told_ns,
         "edge": piece.edge,
     }
+    if piece.events:
+        events = EventColumns()
+        events.extend(piece.events)
+        for name, column in events.columns(0).items():
+            _put(f"events.{name}", column, arrays, values)
     for index, block in enumerate(piece.blocks):
         arrays[f"block.{index}.ticks"], arrays[f"block.{index}.values"] = (
             block.tick_ns,
@@ -61,9 +68,10 @@ def save(folder: Path, number: int, piece: Piece) -> None:
             "threads.parent_pid": threads.parent_pid, "sketch": sampled.sketch,
         }  # fmt: skip
         values["frames"] = [frame.name for frame in tree.frames]
-        values["modules"] = [frame.module for frame in tree.frames]
+        _put("modules", Texts.of([frame.module for frame in tree.frames]), arrays, values)
         arrays["kinds"] = np.array([frame.kind for frame in tree.frames], np.uint8)
-        values["comms"], values["cgroups"] = threads.comm, threads.cgroup
+        _put("comms", Texts.of(threads.comm), arrays, values)
+        _put("cgroups", Texts.of(threads.cgroup), arrays, values)
         values["intervals"] = [to_builtins(interval) for interval in sampled.intervals]
         values["rows"] = _save_rows(folder, number, sampled.rows)
         for rows in sampled.rows.slots.values():
@@ -114,7 +122,7 @@ def load(path: Path) -> Piece:
             )
             for index, (field, instances) in enumerate(values["blocks"])
         ),
-        events=tuple(Event(*row) for row in values["events"]),
+        events=_events(columns) if "events.time" in columns.arrays else (),
         facts=_facts(values["facts"]),
         is_filler=values["is_filler"],
         guesses=tuple(map(_claim, values["guesses"])),
@@ -130,11 +138,28 @@ def _claim(values: dict[str, Any]) -> Claim:
     return Claim(**{**values, "trust": Trust(values["trust"])})
 
 
-def _event_row(event: Event) -> tuple[Any, ...]:
-    return (
-        event.time_ns, event.kind, event.subject, event.text, event.core, event.pid, event.count,
-        dict(event.fields),
-    )  # fmt: skip
+def _put(name: str, column: Column, arrays: dict[str, Array], values: dict[str, Any]) -> None:
+    """Text that repeats is there once: a hostile piece has half a million threads."""
+    if isinstance(column, Texts):
+        arrays[name], values[name] = column.number, column.values
+    else:
+        arrays[name] = np.asarray(column)
+
+
+def _texts(name: str, columns: Columns) -> Iterator[str]:
+    return map(columns.values[name].__getitem__, columns.arrays[name].tolist())
+
+
+def _events(columns: Columns) -> tuple[Event, ...]:
+    texts = (_texts(f"events.{name}", columns) for name in ("kind", "subject", "text"))
+    fields = list(map(json.loads, (text or "{}" for text in columns.values["events.fields"])))
+    told = map(fields.__getitem__, columns.arrays["events.fields"].tolist())
+    core, pid = (
+        [None if one == NULL else one for one in columns.arrays[name].tolist()]
+        for name in ("events.core", "events.pid")
+    )
+    time, count = (columns.arrays[name].tolist() for name in ("events.time", "events.count"))
+    return tuple(map(Event, time, *texts, core, pid, count, told))
 
 
 def _facts(values: dict[str, Any]) -> Facts:
@@ -145,13 +170,13 @@ def _facts(values: dict[str, Any]) -> Facts:
 def _sampled(folder: Path, columns: Columns) -> Sampled:
     arrays, values = columns.arrays, columns.values
     kinds = [_KINDS[kind] for kind in arrays["kinds"].tolist()]
-    frames = tuple(map(Frame, values["frames"], values["modules"], kinds))
+    frames = tuple(map(Frame, values["frames"], _texts("modules", columns), kinds))
     return Sampled(
         rows=_load_rows(folder, values["rows"], arrays.get("renumbered")),
         tree=StackTree(arrays["tree.parent"], arrays["tree.frame"], arrays["tree.mode"], frames),
         threads=Threads(
             arrays["threads.pid"], arrays["threads.tid"], arrays["threads.parent_pid"],
-            tuple(values["comms"]), tuple(values["cgroups"]),
+            tuple(_texts("comms", columns)), tuple(_texts("cgroups", columns)),
         ),
         intervals=tuple(Interval(**interval) for interval in values["intervals"]),
         sketch=columns.get("sketch", "<u8"),

@@ -13,9 +13,6 @@ from exhume.ingest.room import NoRoomError
 from exhume.processes import Child, fork
 from exhume.store.allocator import give_back
 
-MOST_AT_ONCE = 4
-"""Of processes that share one input: each has memory of its own."""
-
 Result = TypeVar("Result")
 
 

@@ -17,9 +17,11 @@ MOST_PLACES = (1 << 18) - (1 << 10)
 
 Not quite a power of two: the last stack that is looked at may bring some more, and for one more
 than that the table would double."""
-MOST_THREADS = 1 << 19
+MOST_THREADS = 1 << 18
 """That have samples: those that come later are one."""
 MOST_ALIVE = 1 << 18
 """Threads and processes of which something is known at a time: the oldest go."""
 MOST_MAPPINGS = 1 << 19
 """Of all that are alive: the oldest go."""
+MOST_BIRTHS = 1 << 17
+"""Births and deaths of processes; where there are many in a second like ones are one already."""

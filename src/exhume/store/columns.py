@@ -124,7 +124,7 @@ def unpack(data: bytes | memoryview, path: str, where: str) -> Columns:
             raise ValueError("its size is not given, or larger than any frame's is")
         raw = zstandard.ZstdDecompressor().decompress(data)
         line = raw.index(b"\n")
-        head = json.loads(raw[:line])
+        head = json.loads(str(memoryview(raw)[:line], "utf-8"))
         places: dict[str, tuple[str, list[int], int]] = {}
         at = line + 1
         widths: dict[str, int] = {}
