@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import gc
 import signal
 import time
 from pathlib import Path
@@ -130,14 +132,49 @@ def test_it_is_not_stopped_where_nobody_would_hear_of_it(tmp_path: Path) -> None
             done.append(True)
 
     held: list[object] = [Freed()]
+
+    def freed_and_more() -> None:
+        held.clear()
+        _compute(10)
+
     with pytest.raises(NoRoomError), whole.of_reader(1).watched():
-        _freed_and_more(held)
+        freed_and_more()
     assert done == [True]
 
 
-def _freed_and_more(held: list[object]) -> None:
-    held.clear()
-    _compute(10)
+def test_it_is_not_stopped_where_the_garbage_collection_calls_back(tmp_path: Path) -> None:
+    whole = Room(made.memory_of(tmp_path, 300 * MIB), 2)
+    whole.of_reader(0).check()
+    done: list[str] = []
+
+    def called_back(phase: str, _: dict[str, int]) -> None:
+        _compute(0.2)
+        done.append(phase)
+
+    def collected_and_more() -> None:
+        gc.callbacks.append(called_back)
+        try:
+            gc.collect()
+        finally:
+            gc.callbacks.remove(called_back)
+        _compute(10)
+
+    with pytest.raises(NoRoomError), whole.of_reader(1).watched():
+        collected_and_more()
+    assert done == ["start", "stop"]
+
+
+def test_it_is_stopped_again_where_nobody_heard(tmp_path: Path) -> None:
+    whole = Room(made.memory_of(tmp_path, 300 * MIB), 2)
+    whole.of_reader(0).check()
+
+    def deaf_at_first() -> None:
+        with contextlib.suppress(NoRoomError):
+            _compute(10)
+        _compute(10)
+
+    with pytest.raises(NoRoomError), whole.of_reader(1).watched():
+        deaf_at_first()
 
 
 def _compute(cpu_seconds: float) -> None:

@@ -33,6 +33,8 @@ _GROWTH_BYTES = 15 << 20
 """So much each may grow by before it looks again."""
 _LOOK_SECONDS = 0.05
 """Of CPU time."""
+_AGAIN_SECONDS = 1.0
+"""Should nobody have heard: a generator that is closed as it is freed swallows what is raised."""
 _WRITING_BYTES = 50 << 20
 """Samples of a segment while they are sorted, and sums of them."""
 _MUCH_BYTES, _MORE_BYTES = 200 << 20, 32 << 20
@@ -123,8 +125,8 @@ class Room:
             try:
                 self._look(fork)
             except NoRoomError:
-                if not _is_in_destructor(frame):  # out of one it would not come
-                    signal.setitimer(signal.ITIMER_PROF, 0)
+                if _is_heard(frame):
+                    signal.setitimer(signal.ITIMER_PROF, _AGAIN_SECONDS, _LOOK_SECONDS)
                     raise
 
         before = signal.signal(signal.SIGPROF, look)
@@ -145,10 +147,16 @@ class Room:
         self._held[:] = 0
 
 
-def _is_in_destructor(frame: FrameType | None) -> bool:
-    while frame is not None and frame.f_code.co_name != "__del__":
+def _is_heard(frame: FrameType | None) -> bool:
+    """Whether an exception comes out of it: out of destructors and of what the garbage collection
+    calls back, none does.
+    """
+    deaf = {getattr(called, "__code__", None) for called in gc.callbacks}
+    while frame is not None:
+        if frame.f_code.co_name == "__del__" or frame.f_code in deaf:
+            return False
         frame = frame.f_back
-    return frame is not None
+    return True
 
 
 def make_room(memory: Memory) -> None:
