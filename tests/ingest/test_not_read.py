@@ -69,6 +69,10 @@ SCRIPT = 3 * (
             "without their times",
         ),
         ("> " + "> ".join(SCRIPT.splitlines(keepends=True)), "sed 's/^[> ]*//'"),
+        (
+            "> > a 1 [000] 3990.330323: 100 cycles:  ffffffff81000000 f ([k])\n" * 3,
+            "sed 's/^[> ]*//'",
+        ),
         (SCRIPT.replace("python3.11/", "python3.11/\n"), "broke in two"),
         (
             SCRIPT.replace("ppp: \n\t          1fe6e9", "ppp:   1fe6e9").replace(
@@ -97,7 +101,13 @@ def test_what_is_not_read_is_named_and_what_would_do_is_said(
     assert report.problems[0].startswith(f"{path}, offset 0: ")
 
 
-@pytest.mark.parametrize("fields", ["worker [000] 5.1: ", "5.1: cpu-clock: ", "worker ", ""])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "worker [000] 5.1: ", "5.1: cpu-clock: ", "worker ", "",
+        "worker [000] 5.1: 10000 cpu-clock: ", "worker  5.1: 10000 cpu-clock: ",
+    ],
+)  # fmt: skip
 def test_text_of_perf_script_without_thread_ids_is_told_how_to_get_them(
     tmp_path: Path, fields: str
 ) -> None:

@@ -106,6 +106,7 @@ def only(text: str) -> Row:
          Row("#1 worker", 7, 7, 0, 9_500_000_000, None, "cycles")),
         ("com.example.maps\t21452/21453 [007] 9.5: 201198 cpu-clock:",
          Row("com.example.maps", 21452, 21453, 7, 9_500_000_000, 201198, "cpu-clock")),
+        ("a 12 [-01] 9.5: cycles: ", Row("a", 12, 12, None, 9_500_000_000, None, "cycles")),
         ("pool [012] 7 cycles: ", Row("pool [012]", 7, 7, None, None, None, "cycles")),
         ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
     ],
@@ -137,6 +138,40 @@ def test_a_sample_without_stacks_is_one_line_with_its_address() -> None:
         (" 7f77990d9afb f (/x)", "", "7f77990d9afb f (/x)"),
         ("           401000 main (/x)", "", "401000 main (/x)"),
         ("    2004008  ffffffff8168c41e f ([k])", "", "ffffffff8168c41e f ([k])"),
+        ("9 cycles:     7f00         7f77990d9afb", "cycles", "7f77990d9afb"),
+        ("9 cycles:     7f00         7f77990d9afb add", "cycles", "7f77990d9afb add"),
+        # perf mem record: data, what it was, how long it took, and only then the code
+        (
+            "9 loads:     7ffd0c6a3c60         68100142 |OP LOAD|LVL L1 hit|TLB L1 hit|BLK  N/A"
+            "               4            401136 add (/x)",
+            "loads",
+            "401136 add (/x)",
+        ),
+        (
+            "9 loads: ffff88812  68100142 |OP LOAD|LCK No|BLK  N/A ffffffff8168c41e f ([k])",
+            "loads",
+            "ffffffff8168c41e f ([k])",
+        ),
+        (
+            "9 faults:     7ffd0c6a3c60 [unknown] ([stack])            401136 a b (/x)",
+            "faults",
+            "401136 a b (/x)",
+        ),
+        (
+            "9 cycles:  /system.slice/a b.service           401136 add (/x)",
+            "cycles",
+            "401136 add (/x)",
+        ),
+        (
+            "9 cycles:     401136 add (/x)         1f2e3d4c 4K 4K",
+            "cycles",
+            "401136 add (/x)         1f2e3d4c 4K 4K",
+        ),
+        (
+            "1 branches:     401136 add (/x) =>     7f77990d9afb sub (/y)",
+            "branches",
+            "401136 add (/x) =>     7f77990d9afb sub (/y)",
+        ),
     ],
 )
 def test_the_code_of_a_sample_without_a_stack_is_told_from_what_stands_before_it(
@@ -147,9 +182,57 @@ def test_the_code_of_a_sample_without_a_stack_is_told_from_what_stands_before_it
 
 
 @pytest.mark.parametrize(
-    "line", ["a 12 [003] 9,286793: cycles: ", "a 12 [003] 2026-11-17 02:49:24 cycles: "]
+    "below",
+    [
+        "  bitops.h:207\n",
+        "\tadd+0:\n\t0000000000401126\tinsn: 55\n\t000000000040112a\tinsn: eb 05 \t# PRED\n",
+        " ABI:2    AX:0x1ab17\n",
+    ],
 )
-def test_what_stands_before_a_time_that_cannot_be_read_is_no_name(line: str) -> None:
+def test_what_stands_below_a_sample_without_a_stack_is_not_its_stack(below: str) -> None:
+    head = "dd 29776 [001] 6.771979: 9 cycles:           401136 add+0x10 (/x)\n"
+    rows, reader = read(f"{head}{below}\n{head}{below}\n")
+    assert [row.stack for row in rows] == ["401136 add+0x10 (/x)\n"] * 2
+    assert reader.odd_lines == 0
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "Failed to open /tmp/perf-12.map, continuing without symbols\n",
+        "addr2line: DWARF error: could not find abbrev number 1234\n",
+        "no symbols found in /bin/x, maybe install a debug package?\naddr2line: x: y\n",
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("block", [90, 1 << 20])
+def test_what_perf_complains_of_in_a_stack_does_not_end_it(
+    complaint: str, place: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "BLOCK_BYTES", block)
+    lines = STACK.splitlines(keepends=True)
+    stack = "".join([*lines[:place], complaint, *lines[place:]])
+    rows, reader = read(f"a 1 1.5: cycles:\n{stack}\na 1 2.5: cycles:\n{STACK}\n{complaint}")
+    assert [(row.comm, row.stack) for row in rows] == [("a", stack), ("a", STACK)]
+    assert StackReader().read(stack.encode()) == StackReader().read(STACK.encode())
+    assert reader.odd_lines == complaint.count("\n")
+
+
+def test_samples_without_times_need_no_empty_line_between_them() -> None:
+    rows, _ = read(f"x 1 cycles:\n{STACK}y 2 cycles:\n{STACK}z 3\n{STACK}")
+    assert [row.comm for row in rows] == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a 12 [003] 9,286793: cycles: ", "a 12 [003] 2026-11-17 02:49:24 cycles: ",
+        # no thread ids: 7 is a period
+        "a [003]  9.286793: 7 cycles: ", "a  9.286793: 7 cycles: ", "[003] 9.286793: 7 cycles: ",
+        "> > a 12 [003]  9.286793:   7 cycles: ",
+    ],
+)  # fmt: skip
+def test_what_stands_before_a_time_that_is_not_its_own_is_no_name(line: str) -> None:
     rows, reader = read(f"{line}\n{STACK}\n")
     assert rows == []
     assert reader.odd_lines > 0

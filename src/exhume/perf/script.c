@@ -177,14 +177,15 @@ static const uint8_t *read_ids(const uint8_t *p, const uint8_t *end, head *h) {
     return p == end || *p == ' ' || *p == '\t' || *p == '\r' ? skip_spaces(p, end) : NULL;
 }
 
-/* `[003]`, if it is there. */
+/* `[003]`, if it is there; `[-01]` where perf does not know it. */
 static const uint8_t *read_cpu(const uint8_t *p, const uint8_t *end, head *h) {
     int64_t v;
     h->cpu = -1;
     if (p == end || *p != '[') return p;
-    const uint8_t *after = read_digits(p + 1, end, &v);
+    int is_negative = p + 1 < end && p[1] == '-';
+    const uint8_t *after = read_digits(p + 1 + is_negative, end, &v);
     if (!after || after == end || *after != ']' || v > INT32_MAX) return p;
-    h->cpu = (int32_t)v;
+    h->cpu = is_negative ? -1 : (int32_t)v;
     return skip_spaces(after + 1, end);
 }
 
@@ -227,6 +228,14 @@ static int has_core(const uint8_t *p, const uint8_t *end) {
     return 0;
 }
 
+/* Is there a time in it, `bash [000]  9.286793: `? */
+static int has_time(const uint8_t *p, const uint8_t *end) {
+    head ignored;
+    for (; p < end; p++)
+        if (is_digit(*p) && read_time(p, end, &ignored)) return 1;
+    return 0;
+}
+
 /* An address: what a line of a stack begins with. */
 static int begins_with_address(const uint8_t *p, const uint8_t *end) {
     const uint8_t *begin = p;
@@ -240,15 +249,27 @@ static const uint8_t *word_end(const uint8_t *p, const uint8_t *end) {
 }
 
 /* What the line of a sample without a stack says of its code, behind the event: `ADDRESS SYMBOL (FILE)`.
- * With `-F +addr` the address of data stands before it; both are 16 wide. NULL where there is none. */
+ * Other fields may stand before it, addresses of data among them, and behind it. perf makes columns of
+ * addresses 16 wide; of those that a symbol follows the last one is the code's. NULL where there is none. */
 static const uint8_t *lone_frame(const uint8_t *p, const uint8_t *end) {
-    const uint8_t *after = p;
+    const uint8_t *after = p, *found = NULL, *symbol = NULL;
     while (after < end && is_hex(*after)) after++;
     if (after - p >= 6 && after - p <= 16 && skip_spaces(after, end) == end) return p; /* `-F ip` */
-    if (!begins_with_address(p, end)) return NULL;
-    const uint8_t *next = skip_spaces(after, end);
-    if (next + 1 < end && word_end(next, end) - after > 16 && begins_with_address(next, end)) return next;
-    return p;
+    if (!begins_with_address(p, end) && !(p < end && *p == '/')) return NULL; /* a path: `-F +cgroup` */
+    const uint8_t *branch = memmem(p, (size_t)(end - p), ") => ", 5); /* behind it: where it went */
+    if (branch) end = branch + 1;
+    const uint8_t *file = memrchr(p, '(', (size_t)(end - p));
+    for (const uint8_t *word = p, *next; word < end; word = next) {
+        after = word_end(word, end);
+        next = skip_spaces(after, end);
+        const uint8_t *digits = word;
+        while (digits < after && is_hex(*digits)) digits++;
+        if (digits < after || after - word > 16) continue;
+        if (word - p > 1 && word[-2] != ' ' && after - word < 16) continue; /* of a name */
+        if (next == end ? word != symbol : found && file && word > file) continue;
+        found = word, symbol = next;
+    }
+    return found;
 }
 
 /* `10309278 cpu-clock:`, with or without the period, and what follows on the line. Where no event is
@@ -278,6 +299,7 @@ static int read_event(const uint8_t *p, const uint8_t *end, head *h) {
  * the rest of the line makes sense ends the name. With `strict` only lines with a time count. */
 static int read_head(const uint8_t *line, const uint8_t *end, int strict, head *h) {
     while (line < end && *line == ' ') line++;
+    if (line < end && *line == '>') return 0; /* a mail quotes it, and then its stacks too */
     h->comm = line;
     for (int needs_time = 1; needs_time >= strict; needs_time--) {
         /* No name at all (`-F tid,time,event,ip,sym`) is believed where there is a time. */
@@ -296,7 +318,8 @@ static int read_head(const uint8_t *line, const uint8_t *end, int strict, head *
             }
             /* `java 19983 cycles:`, or no event either */
             h->time = NONE;
-            if (has_core(h->comm, h->comm_end)) continue; /* no name: what stands before a time we can't read */
+            /* No name: what stands before a time we can't read, or one without a thread id before it. */
+            if (has_core(h->comm, h->comm_end) || has_time(h->comm, h->comm_end)) continue;
             if ((read_event(after, end, h) && h->rest == end) || after == end) return 1;
         }
     }
@@ -317,9 +340,39 @@ static int is_stack_line(const uint8_t *p, const uint8_t *end) {
     return (*p == ' ' || begins_with_address(p, end)) && !read_head(p, end, 1, &ignored);
 }
 
-/* Where the stack that begins at *begin ends; *is_whole: what follows it is there to be seen. */
-static const uint8_t *stack_end(const uint8_t **begin, const uint8_t *end, int at_end, int *is_whole) {
-    const uint8_t *p = *begin;
+/* Are there as many brackets that open as that close? */
+static int is_even(const uint8_t *p, const uint8_t *end) {
+    int64_t open = 0;
+    if (p == end) return 1;
+    if (end[-1] == ')' && memchr(p, ')', (size_t)(end - p)) == end - 1)
+        return memchr(p, '(', (size_t)(end - p)) == memrchr(p, '(', (size_t)(end - p)); /* nearly all */
+    for (; p < end; p++) open += (*p == '(') - (*p == ')');
+    return open == 0;
+}
+
+enum { MOST_COMPLAINTS = 16 };
+
+/* Is it what perf or addr2line complained of in the middle of a stack (`perf script 2>&1`)? Then a frame
+ * follows, set off by a tab as perf does it. -1: that is not there to be seen yet. */
+static int is_complaint(const uint8_t *p, const uint8_t *end, int at_end) {
+    head h;
+    for (int lines = 0; lines < MOST_COMPLAINTS; lines++) {
+        const uint8_t *eol = line_end(p, end), *text = skip_spaces(p, eol);
+        if (eol == end && !at_end) return -1;
+        if (lines && *p == '\t' && begins_with_address(text, eol)) return 1;
+        /* `… could not find abbrev number 1234` is no sample: it has no event, and no time as the others. */
+        if (text == eol || (read_head(p, eol, 0, &h) && (h.time != NONE || h.event < h.event_end))) return 0;
+        if (eol + 1 >= end) return at_end ? 0 : -1;
+        p = eol + 1;
+    }
+    return 0;
+}
+
+/* Where the stack that begins at *begin ends; *is_whole: what follows it is there to be seen.
+ * `has_times`: so has the sample, and so will have the next. */
+static const uint8_t *stack_end(const uint8_t **begin, const uint8_t *end, int at_end, int has_times,
+                                int *is_whole) {
+    const uint8_t *p = *begin, *before = p;
     *is_whole = 1;
     while (p < end) {
         const uint8_t *eol = line_end(p, end);
@@ -331,7 +384,13 @@ static const uint8_t *stack_end(const uint8_t **begin, const uint8_t *end, int a
             *begin = p = eol + 1;
             continue;
         }
-        if (!is_stack_line(p, eol)) return p;
+        if (!is_stack_line(p, eol)) {
+            /* Not where a terminal broke a frame's line in two. */
+            int goes_on = has_times && is_even(before, p) ? is_complaint(p, end, at_end) : 0;
+            if (!goes_on) return p;
+            if (goes_on < 0) break;
+        }
+        before = p;
         p = eol < end ? eol + 1 : end;
     }
     *is_whole = at_end;
@@ -341,16 +400,6 @@ static const uint8_t *stack_end(const uint8_t **begin, const uint8_t *end, int a
 static int starts_with(const uint8_t *p, const uint8_t *end, const char *word) {
     uint64_t n = strlen(word);
     return (uint64_t)(end - p) >= n && !memcmp(p, word, n);
-}
-
-/* Are there as many brackets that open as that close? */
-static int is_even(const uint8_t *p, const uint8_t *end) {
-    int64_t open = 0;
-    if (p == end) return 1;
-    if (end[-1] == ')' && memchr(p, ')', (size_t)(end - p)) == end - 1)
-        return memchr(p, '(', (size_t)(end - p)) == memrchr(p, '(', (size_t)(end - p)); /* nearly all */
-    for (; p < end; p++) open += (*p == '(') - (*p == ')');
-    return open == 0;
 }
 
 /* Where `+0x1f` begins and ends, the last one that a file in brackets or the end of the line follows;
@@ -472,7 +521,7 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
             continue;
         }
         int is_whole;
-        const uint8_t *stack = next, *after = stack_end(&stack, end, at_end, &is_whole);
+        const uint8_t *stack = next, *after = stack_end(&stack, end, at_end, h.time != NONE, &is_whole);
         if (!is_whole) break;
         if (h.time == NONE && h.event == h.event_end && after == stack) {
             /* `word 12` and nothing below it: no sample, whatever else it is */
@@ -480,8 +529,10 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
             p = next;
             continue;
         }
-        const uint8_t *lone = after > stack && *stack == '\t' ? NULL : lone_frame(h.rest, eol);
-        if (lone) stack = lone;
+        const uint8_t *stack_eol = line_end(stack, after);
+        int has_stack = begins_with_address(skip_spaces(stack, stack_eol), stack_eol);
+        const uint8_t *lone = has_stack ? NULL : lone_frame(h.rest, eol), *stack_stop = after;
+        if (lone) stack = lone, stack_stop = next; /* below it are source lines, instructions, … */
         uint64_t i = n->samples;
         c->time[i] = h.time;
         c->period[i] = h.period;
@@ -492,8 +543,8 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
         NUMBER(events, hash_name, h.event, h.event_end - h.event, c->event[i], c->event_at, c->event_length,
                n->events);
         uint64_t known = n->stacks;
-        NUMBER(stacks, hash_stack, stack, after - stack, c->stack[i], c->stack_at, c->stack_length, n->stacks);
-        if (n->stacks > known && !number_lines(buf, stack, after, lines, c, n)) return 0;
+        NUMBER(stacks, hash_stack, stack, stack_stop - stack, c->stack[i], c->stack_at, c->stack_length, n->stacks);
+        if (n->stacks > known && !number_lines(buf, stack, stack_stop, lines, c, n)) return 0;
         n->samples++;
         p = after;
     }
