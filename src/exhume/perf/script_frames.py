@@ -49,14 +49,18 @@ _KERNEL_HALF = 0xFFFF << 48
 _OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
 # `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
 _SOURCE_LINE = re.compile(rb".*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
-# Other fields have lines of their own below it: registers, instructions, what BPF said, and below
-# records of --show-namespace-events the numbers of namespaces.
+# Other fields have lines of their own below it: registers, instructions (`ilen: 3 insn: 48 89 e5`;
+# of brstackinsn `main+0:` and `000000000040112a\tinsn: eb 05`), what BPF said, and below records of
+# --show-namespace-events the numbers of namespaces.
 _OTHER_FIELD = re.compile(
-    rb"ABI:\d.*|insn:.*|BPF (output|string):.*|[0-9a-f]{4}: .*|\[?\d+/\w+: .*"
+    rb"ABI:\d.*|(ilen: .*)?insn:.*|ilen: .*|BPF (output|string):.*|[0-9a-f]{4}: .*|\[?\d+/\w+: .*"
+    rb"|[0-9a-f]{16}\t.*|\S+\+\d+:.*|\.\.\. .*"
 )
 _FILE_ALONE = re.compile(rb"\([^()]*( \(deleted\))?\)")
 # Of a sample without a stack all is on one line: behind the file `insn: 48 89`, `ABI:2 AX:0x3b`, …
 _FILE_AND_MORE = re.compile(rb"(.* \((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
+# `4004a0 main+0x10 (/bin/a) =>     7f2210 puts+0x0 (/lib/libc.so.6)`: a branch, and where it went.
+_BRANCH = re.compile(rb"(.*?\)) => +[0-9a-f]+ .*")
 
 
 class _Line(Struct, frozen=True):
@@ -179,6 +183,8 @@ def _parse(line: bytes) -> _Line:
 
 def _split(rest: bytes) -> tuple[bytes, bytes]:
     """Symbol and file: `operator()(int) const (/opt/a b (deleted))`. The file may be missing."""
+    if b") => " in rest and (branch := _BRANCH.fullmatch(rest)):
+        rest = branch[1]
     if not rest.endswith(b")"):
         more = _FILE_AND_MORE.fullmatch(rest)
         if more is None:
@@ -244,4 +250,5 @@ def kernel_module(path: str, address: int) -> str | None:
         if name == _VSYSCALL or name.startswith(_USER_BRACKETS) or " " in name:
             return None
         return name[1:-1].replace("-", "_") or KERNEL_MODULE
-    return None
+    # The kernel's image has many names: `/proc/kcore`, `/root/.debug/.build-id/ab/cd…/elf`.
+    return KERNEL_MODULE if address >= _KERNEL_HALF else None
