@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from msgspec.structs import replace
 
-from exhume.ingest import made_code
+from exhume.ingest import made_code, script_text
 from exhume.ingest.clocks import is_wall_time
 from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Collector, named_ratio
 from exhume.ingest.context import Context
@@ -67,7 +67,8 @@ class ScriptAssembler:
     def run(self) -> Piece:
         try:
             with self._source.open(self._context.progress) as stream:
-                reader = ScriptReader(stream, str(self._source.path))
+                prefix = script_text.prefix_of(self._source.head())
+                reader = ScriptReader(script_text.plain(stream, prefix), str(self._source.path))
                 self._of_header = [eventnames.plain(event.name) for event in reader.header.events]
                 for block in reader.blocks():
                     self._add(block)

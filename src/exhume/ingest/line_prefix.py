@@ -34,6 +34,14 @@ class LinePrefix:
     def __init__(self, pattern: re.Pattern[bytes]) -> None:
         self._pattern = pattern
 
+    @staticmethod
+    def like(before: bytes) -> LinePrefix:
+        """Of other lines it differs in its numbers, months and days of the week."""
+        signs = before.rstrip(b" \t")
+        form = b"".join(_form(part) for part in _PART.finditer(signs))
+        blanks = rb"[ \t]{0,%d}" % (len(before) - len(signs))
+        return LinePrefix(re.compile(rb"^" + form + blanks, re.MULTILINE))
+
     def stripped(self, text: bytes) -> bytes:
         return self._pattern.sub(b"", text)
 
@@ -57,10 +65,7 @@ def prefix_of(head: bytes) -> LinePrefix | None:
     if _QUOTED.fullmatch(before):
         # Some lines are quoted with a blank more or less.
         return LinePrefix(re.compile(rb"^[ \t>#|*]+", re.MULTILINE))
-    signs = before.rstrip(b" \t")
-    form = b"".join(_form(part) for part in _PART.finditer(signs))
-    blanks = rb"[ \t]{0,%d}" % (len(before) - len(signs))
-    return LinePrefix(re.compile(rb"^" + form + blanks, re.MULTILINE))
+    return LinePrefix.like(before)
 
 
 def plain(head: bytes) -> bytes:

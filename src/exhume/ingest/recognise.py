@@ -16,7 +16,6 @@ from exhume.ingest.context import Context
 from exhume.ingest.piece import Piece
 from exhume.ingest.streams import Source
 from exhume.perf import datafile
-from exhume.perf.script_scan import NO_NUMBER, Scanner
 
 Reader = Callable[[Source, Context], Iterator[Piece]]
 
@@ -78,13 +77,7 @@ def _is_perf_map(head: bytes, path: Path) -> bool:
 
 
 def _is_script(head: bytes, _: Path) -> bool:
-    if head.startswith(b"# ========\n# captured on"):
-        return True  # also where no sample follows
-    found = Scanner().read(head, at_end=True)
-    with_time = int((found.time != NO_NUMBER).sum())
-    # Without times only stacks tell it from a table of numbers: they are set off, or name files.
-    with_stack = sum(1 for text in found.new_stacks if text[:1].isspace() or b"(" in text)
-    return len(found) > found.odd and (with_time > 0 or with_stack > 0)
+    return bool(_late("script_text.is_script")(head))
 
 
 def _is_marked(head: bytes, path: Path) -> bool:

@@ -1,0 +1,86 @@
+"""Is it text of perf script, and without what others put before its lines?
+
+[pod/perf-x7/perf] swapper     0 [001]     7.020221:   10309278 cpu-clock:
+[pod/perf-x7/perf] 	ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])
+
+`kubectl logs --prefix` and `--timestamps`, `docker compose logs` and journals do so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, cast
+
+from exhume.ingest.line_prefix import LinePrefix, chunks
+from exhume.perf.script_scan import NO_NUMBER, Scanner
+
+_HEADER = b"# ========\n# captured on"
+# What perf says on its other output, a line for each file: there may be hundreds above the text.
+_COMPLAINTS = re.compile(
+    rb"^(?:[^\n]*, continuing without symbols|no symbols found in [^\n]*|addr2line: [^\n]*"
+    rb"|BFD: [^\n]*)\r?$",
+    re.MULTILINE,
+)
+# Of containers' logs, also where no line of a stack is there to compare with.
+_OF_CONTAINERS = re.compile(
+    rb"(?=\S)(?:\[pod/[^\]\n]{1,200}\] |[\w.-]{1,64} +\| )?"
+    rb"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d) (?:std(?:out|err) [FP] )?)?"
+)
+# Of all others: what stands before the tab of a frame. Quoted mails are told apart elsewhere.
+_BEFORE_FRAME = re.compile(
+    rb"^(?!>)(?P<before>[^\n\t]{0,120}[^\n\t ] ?)\t *[0-9a-f]{4,16} [^\n]*\)\r?$", re.MULTILINE
+)
+
+
+def is_script(head: bytes) -> bool:
+    """`head`: the first bytes of a file."""
+    return _is_plain(head) or prefix_of(head) is not None
+
+
+def prefix_of(head: bytes) -> LinePrefix | None:
+    """None where lines begin as perf wrote them."""
+    found = _OF_CONTAINERS.match(head)
+    if found and found[0] and _is_plain((prefix := LinePrefix.like(found[0])).stripped(head)):
+        return prefix
+    frame = _BEFORE_FRAME.search(head)
+    if frame is None or _is_plain(head):
+        return None
+    prefix = LinePrefix.like(frame["before"])
+    return prefix if _is_plain(prefix.stripped(head)) else None
+
+
+def plain(stream: BinaryIO, prefix: LinePrefix | None) -> BinaryIO:
+    return stream if prefix is None else cast(BinaryIO, _Stripped(chunks(stream, prefix)))
+
+
+class _Stripped:
+    """Only what the reader of perf script needs of a stream."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return b""
+            self._rest = chunk
+        found, self._rest = self._rest[:size], self._rest[size:]
+        return found
+
+
+def _is_plain(head: bytes) -> bool:
+    if head.startswith(_HEADER):
+        return True  # also where no sample follows
+    found = Scanner().read(head, at_end=True)
+    with_time = int((found.time != NO_NUMBER).sum())
+    # Without times only stacks tell it from a table of numbers: they are set off, or name files.
+    with_stack = sum(1 for text in found.new_stacks if text[:1].isspace() or b"(" in text)
+    if not with_time and not with_stack:
+        return False
+    # A piece of a text begins in the middle of a stack, and `2>&1` with complaints.
+    frames = sum(1 for text in found.new_lines if text.startswith(b"\t"))
+    odd = found.odd - len(_COMPLAINTS.findall(head))
+    return len(found) + frames > odd
