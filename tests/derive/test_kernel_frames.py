@@ -5,13 +5,14 @@ import pytest
 from exhume.derive.kernel_frames import IDLE_LOOP, is_idle_loop, kernel_mode
 from exhume.model.stack import Frame, FrameKind, Mode
 
-# Leaves of samples of the idle task: x86 bare metal, KVM, Xen, TDX; arm64.
+# Leaves of samples of the idle task: x86 bare metal, KVM, Xen, TDX; arm64; s390, POWER, arm.
 IDLE_LEAVES = [
     "acpi_idle_do_entry", "acpi_safe_halt", "cpu_idle_poll", "cpuidle_enter_state", "default_idle",
     "default_idle_call", "do_idle", "intel_idle", "intel_idle_irq", "intel_idle_ibrs",
     "mwait_idle", "native_safe_halt", "poll_idle", "pv_native_safe_halt", "psci_enter_idle_state",
     "xen_safe_halt", "arch_cpu_idle", "cpu_do_idle", "cpu_startup_entry", "default_enter_idle",
-    "acpi_idle_lpi_enter",
+    "acpi_idle_lpi_enter", "c1e_idle", "cpuidle_idle_call", "__cpuidle_text_start",
+    "enabled_wait", "psw_idle", "snooze_loop", "shared_cede_loop", "cpu_v7_do_idle",
 ]  # fmt: skip
 
 # Leaves of work that interrupted the idle task, or of the switch away from it: the evidence.

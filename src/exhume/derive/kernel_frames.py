@@ -17,6 +17,14 @@ IDLE_LOOP = frozenset(
         "io_idle", "mwait_idle", "mwait_idle_with_hints", "native_safe_halt", "poll_idle",
         "psci_enter_idle_state", "pv_native_safe_halt", "tdx_halt", "tdx_safe_halt",
         "xen_hypercall_sched_op", "xen_safe_halt",
+        # kernels before 3.10 and 4.6; where the section of idle loops begins has a name of its own
+        "acpi_idle_enter_c1", "acpi_idle_enter_simple", "c1e_idle", "call_cpuidle",
+        "cpu_idle_loop", "cpuidle_idle_call", "__cpuidle_text_start",
+        # arm and arm64, s390, POWER, MIPS, LoongArch
+        "cpu_v6_do_idle", "cpu_v7_do_idle", "__psci_enter_domain_idle_state",
+        "enabled_wait", "psw_idle", "psw_idle_exit",
+        "dedicated_cede_loop", "nap_loop", "shared_cede_loop", "snooze_loop", "stop_loop",
+        "__r4k_wait", "r4k_wait", "__arch_cpu_idle",
     }
 )  # fmt: skip
 """A sample of the idle task is idle only if its leaf is one of these. Interrupt and softirq work on
