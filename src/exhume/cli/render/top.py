@@ -199,7 +199,8 @@ def _times(value: float | None, baseline: float | None) -> Text:
 
 
 def _cores(cores: tuple[int, ...]) -> str:
-    named = ", ".join(map(core_name, cores[:_CORES_NAMED]))
+    """`?` for samples that do not say on which."""
+    named = ", ".join(map(str, cores[:_CORES_NAMED])) or "?"
     return f"{named} +{len(cores) - _CORES_NAMED}" if len(cores) > _CORES_NAMED else named
 
 

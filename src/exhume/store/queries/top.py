@@ -11,6 +11,7 @@ from exhume.derive.flame import FrameTable, branches_of, by_frame
 from exhume.derive.interrupts_off import interrupts_were_off
 from exhume.model.answers import Filter, Top, TopFrame, TopProcess
 from exhume.model.arrays import I32, I64
+from exhume.model.core import NO_CORE
 from exhume.model.stack import Frame, FrameKind, Mode
 from exhume.model.window import Window
 from exhume.store.belonging import NOBODY, Belonging, Owners
@@ -143,7 +144,11 @@ def _processes(tally: Tally, baseline: Baseline | None, limit: int) -> Iterable[
             unit=work.owner.unit,
             container=work.owner.container,
             pod=work.owner.pod,
-            cores=tuple(sorted(work.core_ns, key=lambda core: (-work.core_ns[core], core))),
+            cores=tuple(
+                sorted(
+                    work.core_ns.keys() - {NO_CORE}, key=lambda core: (-work.core_ns[core], core)
+                )
+            ),
             samples=work.samples,
             percent_of_one_core=percent,
             percent_of_selection=100 * work.total_ns / all_ns if all_ns else 0.0,
