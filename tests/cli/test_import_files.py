@@ -176,6 +176,30 @@ def test_a_rate_that_nobody_tells_is_said_to_be_guessed(
     assert (said in shown) is is_said
 
 
+def test_cores_that_no_sample_names_are_no_numbers_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = made.script(0.5).replace("[000]", "").replace("[001]", "")
+    out = str(tmp_path / "out")
+    assert run(write(tmp_path / "a.txt", text), "--into", out) == 0
+    capsys.readouterr()
+    assert cli.main(["top", "--data", out, "--json"]) == 0
+    (process,) = json.loads(capsys.readouterr().out)["processes"]
+    assert (process["comm"], process["cores"]) == ("worker", [])
+    assert cli.main(["top", "--data", out]) == 0
+    assert "?" in capsys.readouterr().out
+
+
+def test_what_was_left_out_can_be_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Cut off behind the time of its last sample.
+    text = f"{made.script(0.5)}x 7 [000] 5.4: 1 page-faults: \n\t1 f (/x)\n\nx 7 [000] 5.4:"
+    assert run(write(tmp_path / "a.txt", text), "--into", str(tmp_path / "out")) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1 of page-faults, 1 of an event without a name (--event NAME takes others)" in shown
+
+
 def test_the_answer_as_json_fits_its_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

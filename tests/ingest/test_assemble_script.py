@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exhume.ingest import assemble_script, script_stacks
-from exhume.ingest.collect import NO_SAMPLES, TOO_MANY
+from exhume.ingest.collect import NO_SAMPLES, NO_TIMES, TOO_MANY
 from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.streams import Source
 from exhume.model.core import NO_CORE
@@ -182,3 +182,31 @@ def test_memory_is_bounded_however_different_its_stacks_are(
     assert any("[more user stacks than are kept]" in stack for stack in kept)
     assert any("[more system stacks than are kept]" in stack for stack in kept)
     assert any(stack[0] == "[more names than are kept]" for stack in kept)
+
+
+def test_without_times_nothing_is_said_of_their_distances(tmp_path: Path) -> None:
+    text = "".join(f"{who}\n\t7f12 run (/lib/x.so)\n\n" for who in ("a 1", "b 2") * 20)
+    piece = piece_of(tmp_path, text)
+    assert piece.sampled is not None
+    (interval,) = piece.sampled.intervals
+    # A sample every millisecond, whoever's it is: together one busy core.
+    assert (interval.rate_hz, interval.end_ns - interval.start_ns) == (1000, 40_000_000)
+    assert piece.facts.notes == (
+        NO_TIMES,
+        "how often it was sampled is not told either: taken for 1,000 times a second",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("a 1 [000] 1.5: sched:sched_switch: prev_comm=a\n" * 4, "100%"),
+        ("a 1 [000] 1.5: 9 cycles: \n" * 3 + "a 1 [000] 1.5: 9 cycles: \n\t1 f (/x)\n\n", "75%"),
+    ],
+)
+def test_that_samples_do_not_say_in_which_function_they_were_is_told(
+    tmp_path: Path, text: str, share: str
+) -> None:
+    notes = piece_of(tmp_path, text).facts.notes
+    assert any(note.startswith(f"{share} of its samples do not say in which") for note in notes)
+    assert not any("do not say" in note for note in piece_of(tmp_path, made.script()).facts.notes)

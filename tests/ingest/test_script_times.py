@@ -28,7 +28,7 @@ def test_times_that_begin_with_nothing_count_from_the_first_line() -> None:
     assert told_by(times, told) == told.tolist()
     assert times.is_relative
     assert not times.is_distance
-    assert "--reltime" in times.note()
+    assert "--reltime" in times.notes()[0]
 
 
 def test_distances_are_added_up_across_blocks_and_lines_without_a_time() -> None:
@@ -36,7 +36,7 @@ def test_distances_are_added_up_across_blocks_and_lines_without_a_time() -> None
     first = np.array([0, *[10, 3] * 10]) * MS
     found = [*told_by(times, first), *told_by(times, np.array([5 * MS, NO_NUMBER, MS]))]
     assert times.is_distance
-    assert "--deltatime" in times.note()
+    assert "--deltatime" in times.notes()[0]
     assert found[20] == 130 * MS
     assert found[21:] == [135 * MS, NO_NUMBER, 136 * MS]
 
@@ -49,3 +49,14 @@ def test_lines_of_processes_that_were_there_before_are_no_beginning() -> None:
     is_sample = np.array([False, False, True, True])
     assert times.since_first(told, is_sample).tolist() == told.tolist()
     assert not times.is_relative
+
+
+def test_a_text_of_several_captures_is_told_by_its_times_going_back() -> None:
+    times = ScriptTimes()
+    second = np.int64(1_000 * MS)
+    times.watch(np.arange(700, 720) * second)
+    times.watch(np.array([719, 718, 720]) * second)
+    assert times.notes() == []
+    times.watch(np.arange(20, 40) * second)
+    (note,) = times.notes()
+    assert note.startswith("its times go back once, by 700 s at most: it seems to be several")

@@ -139,6 +139,7 @@ class ScriptAssembler:
         if not self._times.is_distance:
             found[is_timed] = stray(time[is_timed])
             self._collected.seen.note_stray(time, found)
+            self._times.watch(time[is_timed & ~found])
         return found
 
     def _comm_number(self, text: bytes) -> int:
@@ -233,9 +234,11 @@ class ScriptAssembler:
             )
         if self._stacks.odd_lines:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
-        notes = [self._times.note()] if self._times.is_relative else []
+        notes = self._times.notes()
         in_made_code = made_code.ends_in_made_code(rows, tree)
         if note := made_code.note(in_made_code, len(rows), is_text=True):
+            notes.append(note)
+        if note := made_code.note_without_code(rows, tree):
             notes.append(note)
         notes += [TOO_MANY] if self._has_too_many else []
         notes += self._collected.seen.notes(self._wanted.measure, self._header_rate(reader))

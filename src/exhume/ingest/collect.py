@@ -82,7 +82,10 @@ class Seen(Struct):
         self.cores.update(np.flatnonzero(np.bincount(core)).tolist())
         self.cores.discard(NO_CORE)
         self.sketch.add(time, core, tid)
-        if found := rate_hz or usual_rate_hz(time, core, tid):
+        if self.without_time:  # their distances are made up
+            self.rates.append(rate_hz or _UNKNOWN_RATE_HZ)
+            self.is_rate_guessed |= not rate_hz
+        elif found := rate_hz or usual_rate_hz(time, core, tid):
             self.rates.append(found)
             self.is_rate_guessed |= not rate_hz
 
@@ -117,6 +120,11 @@ class Seen(Struct):
             found.append(
                 "how often it was sampled is not told, and it has too few samples to see it: taken "
                 f"for {_rounded(_UNKNOWN_RATE_HZ)} times a second"
+            )
+        elif rate_hz is None and self.is_rate_guessed and self.without_time:
+            found.append(
+                "how often it was sampled is not told either: taken for "
+                f"{_rounded(_UNKNOWN_RATE_HZ)} times a second"
             )
         elif rate_hz is None and self.is_rate_guessed:
             found.append(

@@ -240,8 +240,13 @@ class Placing:
             notes.append(_LEFT_OUT)
         others = {name: n for fact in facts for name, n in fact.other_events.items()}
         if others:
-            listed = ", ".join(f"{count} of {name}" for name, count in others.items())
-            notes.append(f"left out, as they measure something else, or the same again: {listed}")
+            listed = ", ".join(
+                f"{count} of {name or 'an event without a name'}" for name, count in others.items()
+            )
+            notes.append(
+                f"left out, as they measure something else, or the same again: {listed} "
+                "(--event NAME takes others)"
+            )
         problems = tuple(problem for fact in facts for problem in fact.problems)
         if not (spans or notes or problems):
             notes.append("there is nothing in it that can be asked about")

@@ -14,6 +14,8 @@ from exhume.perf.script_scan import NO_NUMBER
 _LEAST = 10
 _FALLING = 0.1
 """Text of perf script is in order of time, but for a few lines; distances are in no order."""
+_BACK_NS = 60 * 1_000_000_000
+"""So far back goes no text of one capture."""
 
 
 class ScriptTimes:
@@ -22,11 +24,37 @@ class ScriptTimes:
         self._last_ns = 0
         self.is_relative = False
         self.is_distance = False
+        self._before_ns: int | None = None
+        self._backs = 0
+        self._furthest_ns = 0
 
-    def note(self) -> str:
+    def notes(self) -> list[str]:
         if self.is_distance:
-            return "its times are distances (perf script --deltatime): they were added up"
-        return "its times count from its first line (perf script --reltime), not from boot"
+            return ["its times are distances (perf script --deltatime): they were added up"]
+        found = []
+        if self.is_relative:
+            found.append(
+                "its times count from its first line (perf script --reltime), not from boot"
+            )
+        if self._backs:
+            where = "once" if self._backs == 1 else f"{self._backs} times"
+            found.append(
+                f"its times go back {where}, by {self._furthest_ns / 1e9:,.0f} s at most: it seems "
+                "to be several captures in one file, and is shown as of one boot; if they are not, "
+                "import each by itself"
+            )
+        return found
+
+    def watch(self, time: I64) -> None:
+        """Times of a clock, in the order of the text; damaged ones are not among them."""
+        if not len(time):
+            return
+        before = time[:1] if self._before_ns is None else np.array([self._before_ns], np.int64)
+        steps = np.diff(np.concatenate([before, time]))
+        backs = steps[steps < -_BACK_NS]
+        self._backs += len(backs)
+        self._furthest_ns = max(self._furthest_ns, *(-backs).tolist(), 0)
+        self._before_ns = int(time[-1])
 
     def since_first(self, time: I64, is_sample: Bool) -> I64:
         """The times of a block, on one clock. Blocks are told in the order of the text.
