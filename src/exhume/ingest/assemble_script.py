@@ -118,7 +118,9 @@ class ScriptAssembler:
         time = self._collected.times(time, is_missing, rate)
         is_stray = self._stray(time, is_sample & (columns.time != NO_NUMBER))
         wanted = self._collected.possible(time, wanted & ~is_stray)
-        self._collected.seen.add(time[wanted], core[wanted], columns.tid[wanted], rate)
+        self._collected.seen.add(
+            time[wanted], core[wanted], columns.tid[wanted], columns.period[wanted], rate
+        )
         of_idle_task = wanted & (columns.tid == 0)
         is_idle = of_idle_task & self._stacks.is_idle[columns.stack]
         is_nameless = of_idle_task & self._stacks.is_nameless[columns.stack]

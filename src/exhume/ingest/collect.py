@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct, field
 
+from exhume.ingest.periods import Periods, settled
 from exhume.ingest.piece import NO_SKETCH, Interval
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
@@ -53,6 +54,7 @@ class Seen(Struct):
     idle: int = 0
     nameless_idle: int = 0
     """Samples of the idle task of which nobody can tell whether the core idled: no names."""
+    periods: Periods = field(default_factory=Periods)
 
     def join(self, other: Seen) -> None:
         """What somebody else saw of the same input."""
@@ -67,6 +69,7 @@ class Seen(Struct):
         self.first_stray_ns = self.first_stray_ns or other.first_stray_ns
         self.idle += other.idle
         self.nameless_idle += other.nameless_idle
+        self.periods.join(other.periods)
 
     def note_stray(self, time: I64, is_stray: Bool) -> None:
         """Of samples in the order of the file."""
@@ -75,17 +78,19 @@ class Seen(Struct):
         if len(rows) and self.first_stray_ns is None:
             self.first_stray_ns = int(time[rows[0]]), int(time[rows[0] - 1])
 
-    def add(self, time: I64, core: U16, tid: I32, rate_hz: float | None) -> None:
+    def add(self, time: I64, core: U16, tid: I32, period: I64, rate_hz: float | None) -> None:
+        """`period`: not above 0 where a sample does not say it."""
         if not len(time):
             return
         self._span(int(time.min()), int(time.max()))
         self.cores.update(np.flatnonzero(np.bincount(core)).tolist())
         self.cores.discard(NO_CORE)
         self.sketch.add(time, core, tid)
+        self.periods.add(period)
         if self.without_time:  # their distances are made up
             self.rates.append(rate_hz or _UNKNOWN_RATE_HZ)
             self.is_rate_guessed |= not rate_hz
-        elif found := rate_hz or usual_rate_hz(time, core, tid):
+        elif found := rate_hz or _rate_of(time, core, tid, period):
             self.rates.append(found)
             self.is_rate_guessed |= not rate_hz
 
@@ -131,6 +136,8 @@ class Seen(Struct):
                 "how often it was sampled is not told: by the distances of its samples about "
                 f"{_rounded(self._rate_hz(None))} times a second on a busy core"
             )
+        if unsettled := self.periods.note(event):
+            found.append(unsettled)
         if self.nameless_idle:
             found.append(
                 f"{self.nameless_idle} samples of the idle task have no names: whether the core "
@@ -149,6 +156,11 @@ class Seen(Struct):
                 f"{said} s after one at {before} s; they are left out"
             )
         return found
+
+
+def _rate_of(time: I64, core: U16, tid: I32, period: I64) -> float | None:
+    rows = settled(period)
+    return usual_rate_hz(time[rows], core[rows], tid[rows])
 
 
 def _rounded(rate_hz: float) -> str:

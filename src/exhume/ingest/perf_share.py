@@ -171,7 +171,13 @@ class PerfShare:
         time, core = samples.time.astype(np.int64), cores_of(samples.cpu)
         time = collected.times(time, wanted & (time == 0), self.rate_hz())
         wanted = collected.possible(time, wanted)
-        collected.seen.add(time[wanted], core[wanted], samples.tid[wanted], self.rate_hz())
+        collected.seen.add(
+            time[wanted],
+            core[wanted],
+            samples.tid[wanted],
+            samples.period[wanted].view(np.int64),
+            self.rate_hz(),
+        )
         is_idle = self._names.is_idle(samples.ip, samples.pid) & wanted
         collected.seen.idle += int(is_idle.sum())
         if not self._names.has_kernel_names:
