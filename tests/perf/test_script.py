@@ -218,6 +218,11 @@ def test_what_perf_complains_of_in_a_stack_does_not_end_it(
     assert reader.odd_lines == complaint.count("\n")
 
 
+@pytest.mark.parametrize("line", ["\t7f12\n", "\t            7f12 \n", "7f12 go (/x)\n"])
+def test_a_thread_with_nothing_but_addresses_below_it_is_a_sample(line: str) -> None:
+    assert only(f"java 12\n{line}\n").stack == line
+
+
 def test_samples_without_times_need_no_empty_line_between_them() -> None:
     rows, _ = read(f"x 1 cycles:\n{STACK}y 2 cycles:\n{STACK}z 3\n{STACK}")
     assert [row.comm for row in rows] == ["x", "y", "z"]
@@ -293,7 +298,14 @@ def test_a_header_below_what_a_terminal_or_perf_says_still_counts(
     assert reader.first_odd.startswith(f"offset 0: '{above.split(chr(10))[0]}")
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# only comments\n", "hello 12\n", "a\tb\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "\n\n", "# only comments\n", "hello 12\n", "a\tb\n",
+        # perf trace
+        "     0.096 ( 0.007 ms): a/16442 close(fd: 3)    = 0\n" * 3,
+    ],
+)  # fmt: skip
 def test_text_without_samples_has_none(text: str) -> None:
     assert read(text)[0] == []
 

@@ -397,6 +397,14 @@ static const uint8_t *stack_end(const uint8_t **begin, const uint8_t *end, int a
     return p;
 }
 
+/* Is the line one of a stack, rather than of other fields below it? With `-F ip` the address is all. */
+static int is_frame(const uint8_t *p, const uint8_t *eol) {
+    p = skip_spaces(p, eol);
+    const uint8_t *after = p;
+    while (after < eol && is_hex(*after)) after++;
+    return begins_with_address(p, eol) || (after > p && after - p <= 16 && skip_spaces(after, eol) == eol);
+}
+
 static int starts_with(const uint8_t *p, const uint8_t *end, const char *word) {
     uint64_t n = strlen(word);
     return (uint64_t)(end - p) >= n && !memcmp(p, word, n);
@@ -523,14 +531,14 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
         int is_whole;
         const uint8_t *stack = next, *after = stack_end(&stack, end, at_end, h.time != NONE, &is_whole);
         if (!is_whole) break;
-        if (h.time == NONE && h.event == h.event_end && after == stack) {
-            /* `word 12` and nothing below it: no sample, whatever else it is */
+        const uint8_t *stack_eol = line_end(stack, after);
+        int has_stack = is_frame(stack, stack_eol);
+        if (h.time == NONE && h.event == h.event_end && !has_stack) {
+            /* `word 12` and no frame below it: no sample, whatever else it is */
             if (!n->odd++) n->first_odd = (uint64_t)(p - buf);
             p = next;
             continue;
         }
-        const uint8_t *stack_eol = line_end(stack, after);
-        int has_stack = begins_with_address(skip_spaces(stack, stack_eol), stack_eol);
         const uint8_t *lone = has_stack ? NULL : lone_frame(h.rest, eol), *stack_stop = after;
         if (lone) stack = lone, stack_stop = next; /* below it are source lines, instructions, … */
         uint64_t i = n->samples;
