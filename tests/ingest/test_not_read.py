@@ -86,6 +86,22 @@ SCRIPT = 3 * (
             ),
             "without thread ids",
         ),
+        ("# Samples: 12K of event 'cycles'\n#\n# Overhead  Command  Symbol\n", "perf report"),
+        ("    12.34%  java     [kernel.kallsyms]  [k] walk\n", "perf report"),
+        (
+            "\n Performance counter stats for 'system wide':\n\n   53.70 msec cpu-clock\n",
+            "perf stat",
+        ),
+        ("     0.051 ( 0.003 ms): true/16442 brk()    = 0x55e5a0c5d000\n", "`perf trace`"),
+        ("     0.051 my prog/16442 syscalls:sys_enter_mmap(len: 64129)\n", "`perf trace`"),
+        (
+            "         ? (         ): true/16442  ... [continued]: execve())  = 0\n" * 2
+            + "     0.051 ( 0.003 ms): true/16442 brk()    = 0x55e5a0c5d000\n",
+            "`perf trace`",
+        ),
+        ("           time    cpu  task name          wait time  sch delay\n", "timehist"),
+        ("          <idle>-0     [001] d..2.  1234.567890: sched_switch: x\n", "trace-cmd"),
+        ("cpus=4\n      my java-12   [001]  1234.568890: sched_switch:  java:12\n", "trace-cmd"),
         ("1794773717,352,240\n1794773727,352,240\n", "names of its columns"),
         ("time,cpu0,cpu1\n1794773717,10.5,100\n1794773718,12,100\n", "(cpu0, cpu1)"),
         (f"20:15:17\n{STAT.format(a=1, b=2)}20:15:18\n{STAT.format(a=2, b=3)}", "date +%s"),

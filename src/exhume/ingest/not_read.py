@@ -14,6 +14,7 @@ from exhume.perf.datafile import MAGICS
 _SAR = "`sar -P ALL -f FILE` prints it as text that can be imported"
 _CORES = "`mpstat -P ALL 1` tells of single cores, `pidstat -u 1` of processes"
 _UNPACK = "unpack it, and import the folder"
+_PERF = "import its perf.data, or the text of `perf script`"
 _HEAD_BYTES = 1 << 14
 _MOST_LISTED = 6
 # How each begins, or what one of its first lines is.
@@ -24,9 +25,33 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"(?s)\A.{257}ustar", "a tar archive", _UNPACK),
     (rb"\A\x7fELF", "a program or a core dump", "give its folder with --symfs"),
     (
-        rb"\A# To display the perf.data header info",
+        # `    12.34%  java     [kernel.kallsyms]  [k] native_write_msr`
+        rb"\A# To display the perf.data header info|^# Overhead  .*Symbol|^# Samples: .* of event"
+        rb"|^ +\d+\.\d\d%.* \[[.k]\] \S",
         "the text of perf report, without times",
-        "import its perf.data, or the text of `perf script`",
+        _PERF,
+    ),
+    (
+        rb"^ Performance counter stats for ",
+        "what `perf stat` shows, of all its time together",
+        "`mpstat -P ALL 1` tells of each second, `perf record -a -g` in which functions",
+    ),
+    (
+        # `     0.051 ( 0.003 ms): true/16442 brk()     = 0x55e5a0c5d000`
+        rb"^ +(?:\?|\d+\.\d{3}) (?:\([\d. ms]+\): )?\S[^\n]*/\d+ +[\w.:]+(?:\(| \[cont)",
+        "what `perf trace` shows",
+        "`perf record -a -g`, and its perf.data, tell who was on which core",
+    ),
+    (
+        rb"^ +time +cpu +task name +wait time",
+        "what `perf sched timehist` shows",
+        _PERF,
+    ),
+    (
+        # `          <idle>-0       [001] d..2.  1234.567890: sched_switch: …`
+        rb"^ *\S[^\n]{0,40}-\d+ +(?:\( *[\d-]+\) +)?\[\d{3,}\] +(?:\S{4,6} +)?\d+\.\d{6}: \w",
+        "a trace of ftrace or trace-cmd",
+        "`perf record -a -g`, and its perf.data, tell who was on which core",
     ),
     (
         rb"\A(?:(?:[^\n;]+;)+[^\n;]* \d+(?:\r?\n|\Z)){2}",
