@@ -168,6 +168,11 @@ def test_a_sample_without_stacks_is_one_line_with_its_address() -> None:
             "401136 add (/x)         1f2e3d4c 4K 4K",
         ),
         (
+            "1 branches:uH:   tr strt             401136 add (/x) =>     7f77990d9afb sub (/y)",
+            "branches:uH",
+            "401136 add (/x) =>     7f77990d9afb sub (/y)",
+        ),
+        (
             "1 branches:     401136 add (/x) =>     7f77990d9afb sub (/y)",
             "branches",
             "401136 add (/x) =>     7f77990d9afb sub (/y)",

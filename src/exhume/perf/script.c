@@ -253,11 +253,14 @@ static const uint8_t *word_end(const uint8_t *p, const uint8_t *end) {
  * addresses 16 wide; of those that a symbol follows the last one is the code's. NULL where there is none. */
 static const uint8_t *lone_frame(const uint8_t *p, const uint8_t *end) {
     const uint8_t *after = p, *found = NULL, *symbol = NULL;
+    if (p >= end) return NULL;
     while (after < end && is_hex(*after)) after++;
     if (after - p >= 6 && after - p <= 16 && skip_spaces(after, end) == end) return p; /* `-F ip` */
-    if (!begins_with_address(p, end) && !(p < end && *p == '/')) return NULL; /* a path: `-F +cgroup` */
-    const uint8_t *branch = memmem(p, (size_t)(end - p), ") => ", 5); /* behind it: where it went */
+    /* What it did may stand before a branch (`tr strt`, `call`), and behind it where it went. */
+    const uint8_t *branch = memmem(p, (size_t)(end - p), ") => ", 5);
     if (branch) end = branch + 1;
+    int is_path = *p == '/'; /* `-F +cgroup` */
+    if (!begins_with_address(p, end) && !is_path && !branch) return NULL;
     const uint8_t *file = memrchr(p, '(', (size_t)(end - p));
     for (const uint8_t *word = p, *next; word < end; word = next) {
         after = word_end(word, end);
