@@ -31,6 +31,8 @@ _OF_CONTAINERS = re.compile(
 _BEFORE_FRAME = re.compile(
     rb"^(?!>)(?P<before>[^\n\t]{0,120}[^\n\t ] ?)\t *[0-9a-f]{4,16} [^\n]*\)\r?$", re.MULTILINE
 )
+# Of a page whose code is set off by tabs.
+_INDENTED = LinePrefix(re.compile(rb"^\t", re.MULTILINE))
 
 
 def is_script(head: bytes) -> bool:
@@ -44,9 +46,9 @@ def prefix_of(head: bytes) -> LinePrefix | None:
     if found and found[0] and _is_plain((prefix := LinePrefix.like(found[0])).stripped(head)):
         return prefix
     frame = _BEFORE_FRAME.search(head)
-    if frame is None or _is_plain(head):
+    if (frame is None and not head.startswith(b"\t")) or _is_plain(head):
         return None
-    prefix = LinePrefix.like(frame["before"])
+    prefix = _INDENTED if frame is None else LinePrefix.like(frame["before"])
     return prefix if _is_plain(prefix.stripped(head)) else None
 
 
