@@ -86,6 +86,14 @@ SCRIPT = 3 * (
             ),
             "without thread ids",
         ),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "git lfs pull"),
+        ("\n<!DOCTYPE html>\n<html><head></head></html>\n", "a web page"),
+        (
+            '<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "x" "y">\n<svg version="1.1">\n',
+            "a picture",
+        ),
+        ('{"$schema":"https://www.speedscope.app/file-format-schema.json"}\n', "another viewer"),
+        ('{"meta":{"interval":1,"stackwalk":1},"threads":[]}\n', "another viewer"),
         ("# Samples: 12K of event 'cycles'\n#\n# Overhead  Command  Symbol\n", "perf report"),
         ("    12.34%  java     [kernel.kallsyms]  [k] walk\n", "perf report"),
         (

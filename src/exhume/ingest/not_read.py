@@ -25,6 +25,22 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"(?s)\A.{257}ustar", "a tar archive", _UNPACK),
     (rb"\A\x7fELF", "a program or a core dump", "give its folder with --symfs"),
     (
+        rb"\Aversion https://git-lfs\.github\.com/spec/",
+        "a pointer of Git LFS instead of the file",
+        "`git lfs pull` in its repository fetches that",
+    ),
+    (
+        rb"(?i)\A\s*<!doctype html|\A\s*<html",
+        "a web page",
+        "if it shows a capture, download that itself (on GitHub: Raw)",
+    ),
+    (rb"\A\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b", "a picture (SVG)", _PERF),
+    (
+        rb'\A\s*\{.{0,200}?(?:speedscope\.app/file-format|"traceEvents"|"callFrame"|"stackwalk")',
+        "a profile that another viewer's format holds",
+        _PERF,
+    ),
+    (
         # `    12.34%  java     [kernel.kallsyms]  [k] native_write_msr`
         rb"\A# To display the perf.data header info|^# Overhead  .*Symbol|^# Samples: .* of event"
         rb"|^ +\d+\.\d\d%.* \[[.k]\] \S",
