@@ -210,3 +210,9 @@ def test_that_samples_do_not_say_in_which_function_they_were_is_told(
     notes = piece_of(tmp_path, text).facts.notes
     assert any(note.startswith(f"{share} of its samples do not say in which") for note in notes)
     assert not any("do not say" in note for note in piece_of(tmp_path, made.script()).facts.notes)
+
+
+def test_a_metric_is_no_sample(tmp_path: Path) -> None:
+    sample = "a 1 [000] 1.5: 9 cycles:  ffffffff81003004 walk+0x4 ([k])\n"
+    piece = piece_of(tmp_path, f"{sample}a 1 [000] 1.5: metric:    0.85  insn per cycle\n" * 3)
+    assert (piece.facts.samples, piece.facts.other_events, len(named(piece))) == (3, {}, 3)

@@ -31,6 +31,8 @@ from exhume.perf.script_scan import NO_NUMBER, Scanned
 
 _SIDE_BAND = "PERF_RECORD_"
 """Instead of an event, in lines of `--show-task-events` and the like: no samples."""
+_METRIC = "metric"
+"""So is what `-F +metric` works out: `metric:    0.85  insn per cycle`."""
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
@@ -257,7 +259,7 @@ class ScriptAssembler:
 
 
 def _is_event(name: str) -> bool:
-    return not name.startswith(_SIDE_BAND)
+    return not name.startswith(_SIDE_BAND) and name != _METRIC
 
 
 def _measures(names: Iterable[str]) -> dict[str, str]:
