@@ -17,7 +17,12 @@ def told(
 
 
 def test_pieces_that_follow_each_other_are_one_stretch() -> None:
-    assert told((0, 120, 97), (121, 240, 97), first=0, last=240) == [(0, 97)]
+    assert told((0, 120, 97), (120.05, 240, 97), first=0, last=240) == [(0, 97)]
+    assert told((0, 120, 1), (121.5, 240, 1), first=0, last=240) == [(0, 1)]
+
+
+def test_the_second_in_which_the_next_capture_was_not_started_yet_was_not_sampled() -> None:
+    assert told((0, 4, 97), (5, 9, 97), first=0, last=9) == [(0, 97), (4, 0), (5, 97)]
 
 
 def test_a_gap_has_no_samples_and_another_rate_its_own_stretch() -> None:

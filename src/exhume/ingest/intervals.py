@@ -10,8 +10,8 @@ from exhume.ingest.piece import Interval
 from exhume.model.sample import Stretch
 from exhume.store.layout import TICK_NS
 
-_GAP_NS = 2_000_000_000
-"""Shorter than this without samples is not told as a gap: perf was started anew."""
+_LEAST_GAP_NS, _MOST_GAP_NS = 100_000_000, 2_000_000_000
+"""Between these, by how often was sampled: less without samples is not told as a gap."""
 
 
 def clipped(
@@ -53,7 +53,7 @@ def _without_small_gaps(intervals: Sequence[Interval]) -> list[Interval]:
         before = found[-1] if found else None
         if (
             before is not None
-            and one.start_ns - before.end_ns <= _GAP_NS
+            and one.start_ns - before.end_ns <= _small_gap_ns(one.rate_hz)
             and (one.event, one.rate_hz) == (before.event, before.rate_hz)
         ):
             end = max(one.end_ns, before.end_ns)
@@ -61,3 +61,10 @@ def _without_small_gaps(intervals: Sequence[Interval]) -> list[Interval]:
         else:
             found.append(one)
     return found
+
+
+def _small_gap_ns(rate_hz: float) -> int:
+    """Of two captures, one started when the other ended, the first sample comes within a period or
+    two. What is longer nobody sampled: as sampled time, cores would look idle in it."""
+    two_periods = round(2e9 / rate_hz) if rate_hz else 0
+    return min(_MOST_GAP_NS, max(_LEAST_GAP_NS, two_periods))
