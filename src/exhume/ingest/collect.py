@@ -52,6 +52,8 @@ class Seen(Struct):
     first_stray_ns: tuple[int, int] | None = None
     """What the first of them says, and the one before it."""
     idle: int = 0
+    guessed_idle: int = 0
+    """Of those, what only the place in the kernel tells."""
     nameless_idle: int = 0
     """Samples of the idle task of which nobody can tell whether the core idled: no names."""
     periods: Periods = field(default_factory=Periods)
@@ -68,6 +70,7 @@ class Seen(Struct):
         self.stray += other.stray
         self.first_stray_ns = self.first_stray_ns or other.first_stray_ns
         self.idle += other.idle
+        self.guessed_idle += other.guessed_idle
         self.nameless_idle += other.nameless_idle
         self.periods.join(other.periods)
 
@@ -138,6 +141,11 @@ class Seen(Struct):
             )
         if unsettled := self.periods.note(event):
             found.append(unsettled)
+        if self.guessed_idle:
+            found.append(
+                f"guessed: {self.guessed_idle} samples of the idle task have no names, and are "
+                "taken as idle by the place in the kernel where most of them are"
+            )
         if self.nameless_idle:
             found.append(
                 f"{self.nameless_idle} samples of the idle task have no names: whether the core "

@@ -17,6 +17,7 @@ from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
 from exhume.ingest.made_code import ends_in_made_code
+from exhume.ingest.resting import Resting
 from exhume.ingest.room import Room
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
@@ -77,6 +78,7 @@ class PerfShare:
         self._collected = Collector(context.folder, prefix)
         places = context.places.near(source.path)
         self._names = CaptureNames(places, data.features, source.path.stat().st_mtime_ns, share.of)
+        self._resting = Resting()
         self._counts: Counter[int] = Counter()
         self._bad = 0
         # All is told to the last share: the others needn't go to the end.
@@ -179,10 +181,13 @@ class PerfShare:
             self.rate_hz(),
         )
         is_idle = self._names.is_idle(samples.ip, samples.pid) & wanted
-        collected.seen.idle += int(is_idle.sum())
         if not self._names.has_kernel_names:
-            is_nameless = wanted & (samples.pid == 0)
-            collected.seen.nameless_idle += int(is_nameless.sum())
+            nameless = np.flatnonzero(wanted & (samples.pid == 0))
+            rests = self._resting.of(samples.ip[nameless], core[nameless])
+            is_idle[nameless[rests]] = True
+            collected.seen.guessed_idle += int(rests.sum())
+            collected.seen.nameless_idle += int((~rests).sum())
+        collected.seen.idle += int(is_idle.sum())
         rows = np.flatnonzero(wanted & ~is_idle)
         raw = RawSamples(
             time=time[rows],
