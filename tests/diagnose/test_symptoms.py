@@ -192,4 +192,5 @@ def test_a_lockup_without_a_trace_names_no_call_and_a_stall_of_nobody_holds_nobo
     told = hold(100, 23, "worker", core=6, call="", deepest="", is_told=True)
     nobody = hold(200, 21, "", core=6, pid=-1, call="", deepest="", is_told=True)
     (one,) = symptoms(observation(holds=(told, nobody)))
-    assert one.text == "worker was inside the kernel for 23.0 s"
+    assert one.text == "worker was inside the kernel for 23.0 s or longer"
+    assert one.source == "kernel log"

@@ -55,6 +55,13 @@ def test_whom_it_names_is_named() -> None:
     assert case.verdict.summary.startswith("stress keeps CPU 7 to itself")
 
 
+def test_of_a_trace_the_call_is_told_and_not_how_it_was_entered() -> None:
+    frames = "shrink_node;vfs_write;__x64_sys_write;do_syscall_64;entry_SYSCALL_64_after_hwframe"
+    line = stuck("softlockup", "tar", comm="tar", pid=9, stalled_seconds=22.0, frames=frames)
+    (hold,) = told_holds((line,), ())
+    assert (hold.call, hold.deepest) == ("__x64_sys_write", "shrink_node")
+
+
 def sampled(*there: Occupant) -> tuple[Occupant, ...]:
     """With what a soft lockup of `payer` tells besides."""
     during = Occupancy(7, span(50, 60), 100, there, 0.0)

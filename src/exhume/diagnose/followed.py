@@ -44,9 +44,10 @@ def harm_before(like: Group, groups: Sequence[Group], within: Window) -> tuple[B
     if like[0].kind != FOLLOWS:
         return ()
     found: list[tuple[int, Before]] = []
-    kinds = dict.fromkeys(g[0].kind for g in groups if g[0].source == _TOLD_BY)
-    for kind in kinds:
-        same = [g for g in groups if g[0].kind == kind and g[0].source == _TOLD_BY]
+    # Who was held is told by the same line as a lockup.
+    told = [g for g in groups if g[0].source == _TOLD_BY and g[0].kind != "held-thread"]
+    for kind in dict.fromkeys(g[0].kind for g in told):
+        same = [g for g in told if g[0].kind == kind]
         # A card resets whichever queue it is that waits: for the test all of them are one cause.
         link = _link(like, [one for group in same for one in group], within)
         if link is None:

@@ -317,9 +317,10 @@ def _held(seen: Observation) -> Iterator[Symptom]:
             kind="held-thread",
             wall_ns=hold.window.end_ns,
             victim=Party(comm=hold.comm, pid=hold.pid, cgroup=hold.cgroup or None, core=hold.core),
-            source="samples",
+            source="kernel log" if hold.is_told else "samples",
             window=hold.window,
-            text=f"{hold.comm} was inside {_call(hold)} for {length / 1e9:.1f} s",
+            text=f"{hold.comm} was inside {_call(hold)} for {length / 1e9:.1f} s"
+            + (" or longer" if hold.is_told else ""),
         )
 
 

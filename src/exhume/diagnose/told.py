@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from exhume.derive.kernel_entry import inside
 from exhume.model.answers import EventAnswer
 from exhume.model.occupancy import Hold, Occupancy, Occupant
 from exhume.model.window import Window
@@ -19,7 +20,7 @@ def told_holds(events: Sequence[EventAnswer], sampled: Sequence[Hold]) -> tuple[
     found = []
     for event, window in _stuck(events):
         known = any(hold.core == event.core and hold.window.overlaps(window) for hold in sampled)
-        frames = _frames(event)
+        frames = inside(_frames(event))
         if event.core is not None and not known:
             found.append(
                 Hold(

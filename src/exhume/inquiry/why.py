@@ -217,7 +217,10 @@ def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:
             + "import a copy of that boot's /proc/kallsyms too"
         )
     if seen.zombies is None or (seen.zombies.tracked is None and seen.zombies.zombies is None):
-        found.append("memory cgroups were not counted: zombies can't be ruled out")
+        found.append(
+            "memory cgroups were not counted: zombies can't be ruled out"
+            + ("; import copies of /proc/cgroups or cgroup.stat too" if of_files else "")
+        )
     elif seen.zombies.zombies is None:
         found.append(
             f"the kernel keeps {seen.zombies.tracked:,} memory cgroups, but nobody counted those "

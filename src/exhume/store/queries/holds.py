@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from exhume.derive.kernel_entry import inside
 from exhume.model.answers import Filter
 from exhume.model.arrays import I64, U16, Bool
 from exhume.model.occupancy import Hold
@@ -37,12 +38,6 @@ _ALONE = 0.9
 _MEASURED, _MEASURED_ON_CORE = 24, 40
 """No more stretches than these are looked at sample by sample."""
 _NEARLY_ALL = 0.9
-# Frames between user space and the system call proper, and on the way back: they say nothing.
-_ENTRY = (
-    "entry_", "do_syscall", "x64_sys_call", "el0", "el0t", "invoke_syscall", "do_el0_svc",
-    "syscall_", "__syscall", "ret_from_", "exit_to_user_mode", "asm_", "exc_", "sysret",
-    "irqentry_", "do_fast_syscall", "int80", "swapgs_",
-)  # fmt: skip
 _THREAD_OF_KERNEL = "kthread"
 _SEAM_NS = 50_000_000
 
@@ -240,11 +235,7 @@ def _hold(view: SegmentView, run: _Run) -> Hold:
 
 def _functions(tree: StackTree, node: int) -> list[str]:
     """Of the kernel, from the system call inwards."""
-    return [
-        frame.name
-        for frame in stack_of(tree, node)
-        if frame.kind == FrameKind.KERNEL and not frame.name.startswith(_ENTRY)
-    ]
+    return inside(f.name for f in stack_of(tree, node) if f.kind == FrameKind.KERNEL)
 
 
 def _joined(holds: list[Hold]) -> list[Hold]:
