@@ -65,6 +65,14 @@ def test_cores_finds_the_burst_in_a_window_of_hours(
     assert burst["window"]["end"] - burst["window"]["start"] == pytest.approx(6, abs=1)
 
 
+def test_what_is_found_in_hours_does_not_depend_on_how_wide_the_terminal_is(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = f"cores --from {START - 40_000} --to {START + 3_000} --columns"
+    few, many = (answer(f"{asked} {columns}", data, capsys)["bursts"] for columns in (2, 200))
+    assert few == many
+
+
 def test_in_hours_only_the_places_of_bursts_are_searched_second_by_second() -> None:
     night = core_map(4, 43_200, 90, burst=(1, 20_000, 6))
     (stretch,) = where_to_search(night).stretches
@@ -78,7 +86,7 @@ def test_a_core_full_for_hours_is_not_searched_and_many_places_are_owned_up_to()
     night.worst_percent_of_core[1:, ::2] = 100
     search = where_to_search(night)
     assert [burst.core for burst in search.too_long] == [0]
-    assert search.skipped == 39 * 45 - 12
+    assert search.skipped == 39 * 45 - 100
     assert all(stretch.seconds <= 3_600 for stretch in search.stretches)
     assert where_to_search(core_map(4, 600, 90)).stretches == [core_map(4, 600, 90).window]
 

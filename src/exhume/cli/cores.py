@@ -43,11 +43,14 @@ JSON_COLUMNS = 120
 # Up to here bursts are looked for second by second. In longer windows only around the columns in
 # which a core was full: a map of 12 h by seconds would hold 4 million cells.
 _SECONDS_AT_ONCE = 3_600
-_STRETCHES = 12
+_STRETCHES = 100
+_SEARCH_COLUMNS, _SEARCH_SECONDS = 2_700, 8
+"""Of the map that is searched. The one that is shown has as many as the terminal has room for, and
+what is found must not depend on that."""
 _MOST_EVENTS = 1_000
 _BY_SAMPLES = (
     "counted from samples where no times of cores were recorded: only what the profiler saw, "
-    "without steal and waiting"
+    "without steal and waiting; a core that idled for ten minutes is not there, nor in the mean"
 )
 
 
@@ -90,7 +93,7 @@ def ask(
     from exhume.store import queries
 
     whole = only(queries.core_map(recording, window, columns), cores)
-    search = where_to_search(whole)
+    search = where_to_search(_finer(recording, whole, cores))
     found = list(search.too_long)
     for stretch in search.stretches:
         seconds = max(1, math.ceil(stretch.seconds))
@@ -105,6 +108,15 @@ def ask(
         )
     ranked = tuple(sorted(found, key=Burst.rank))
     return CoresAnswer(whole, MAP_MODES, ranked, tuple(notes), notable(recording, window))
+
+
+def _finer(recording: Recording, whole: CoreMap, cores: tuple[int, ...]) -> CoreMap:
+    from exhume.store import queries
+
+    columns = min(_SEARCH_COLUMNS, math.ceil(whole.window.seconds / _SEARCH_SECONDS))
+    if whole.window.seconds <= _SECONDS_AT_ONCE or columns <= whole.worst_mode.shape[1]:
+        return whole
+    return only(queries.core_map(recording, whole.window, columns), cores)
 
 
 def notable(recording: Recording, window: Window) -> tuple[EventAnswer, ...]:

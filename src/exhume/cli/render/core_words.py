@@ -15,6 +15,7 @@ from exhume.model.answers import MAP_MODES, CoreMap, EventAnswer
 from exhume.model.arrays import F32, F64
 
 _BURSTS_SHOWN = 4
+_CORES_NAMED = 8
 
 
 class CoresAnswer(Struct, frozen=True):
@@ -50,10 +51,15 @@ def summary(answer: CoresAnswer, view: Viewpoint) -> list[str]:
     sentences = [_sentence(burst, view) for burst in answer.bursts[:_BURSTS_SHOWN]]
     rest = answer.bursts[_BURSTS_SHOWN:]
     if rest:
-        cores = sorted({burst.core for burst in rest})
-        where = f"core {cores[0]}" if len(cores) == 1 else f"{len(cores)} cores"
+        where = _which(sorted({burst.core for burst in rest}))
         sentences.append(f"And {count(len(rest), 'more burst')} on {where}; --json lists them.")
     return sentences
+
+
+def _which(cores: Sequence[int]) -> str:
+    if len(cores) > _CORES_NAMED:
+        return f"{len(cores)} cores"
+    return ("core " if len(cores) == 1 else "cores ") + ", ".join(map(str, cores))
 
 
 def _when(core_map: CoreMap, start_ns: int, view: Viewpoint) -> str:
