@@ -71,6 +71,7 @@ class HostEvents(Struct):
     _widths: list[int] = field(default_factory=lambda: [0, 0])
     """The longest of the lines that were joined: of first parts, and of those that go on."""
     _restarts: dict[int, dict[str, int]] = field(default_factory=dict)
+    _counted: set[str] = field(default_factory=set)
 
     def add(self, entry: Entry) -> bool:
         """True where a signature knows it."""
@@ -140,11 +141,15 @@ class HostEvents(Struct):
 
     def _note_restarts(self, time_ns: int, found: Match) -> None:
         count, unit = found.fields.get("restarts_total"), str(found.fields["unit"])
-        tick = time_ns // _TICK_NS + 1  # as if looked at when those ten seconds were over
-        if isinstance(count, int) and 0 <= count < 1 << 62:
-            at = self._restarts.setdefault(tick, {})
-            if unit in at or len(at) < _MAX_UNITS:
-                at[unit] = count
+        if not isinstance(count, int) or not 0 <= count < 1 << 62:
+            return
+        if unit not in self._counted and len(self._counted) < _MAX_UNITS:
+            self._counted.add(unit)
+            self._restarts.setdefault(time_ns, {})[unit] = max(0, count - 1)  # this one counts, too
+        looked_ns = (time_ns // _TICK_NS + 1) * _TICK_NS  # as if when those ten seconds were over
+        at = self._restarts.setdefault(looked_ns, {})
+        if unit in at or len(at) < _MAX_UNITS:
+            at[unit] = count
 
     def flush(self) -> None:
         if self._kernel:
@@ -235,11 +240,11 @@ def _restart_blocks(restarts: dict[int, dict[str, int]]) -> tuple[Block, ...]:
     units = tuple(dict.fromkeys(unit for at in restarts.values() for unit in at))[:_MAX_UNITS]
     if not units:
         return ()
-    ticks = sorted(restarts)
+    times = sorted(restarts)
     place = {unit: column for column, unit in enumerate(units)}
-    values = np.full((len(ticks), len(units)), MISSING, np.int64)
-    for row, tick in enumerate(ticks):
-        for unit, count in restarts[tick].items():
+    values = np.full((len(times), len(units)), MISSING, np.int64)
+    for row, time_ns in enumerate(times):
+        for unit, count in restarts[time_ns].items():
             if unit in place:
                 values[row, place[unit]] = count
-    return (Block("unit.restarts", units, np.array(ticks, np.int64) * _TICK_NS, values),)
+    return (Block("unit.restarts", units, np.array(times, np.int64), values),)
