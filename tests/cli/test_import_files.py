@@ -97,7 +97,7 @@ def test_a_check_of_imported_files_is_not_about_this_machine(
     cli.main(["check", "--data", out, "--utc"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "node-1 · Linux 5.4.0 · 2026-11-15 20:15:2" in shown
-    assert "Looked at: the last 0 min of what was imported, not this machine" in shown
+    assert "Looked at: the last 4 s of what was imported, not this machine" in shown
     (tmp_path / "known").write_text("ssh.service\n")
     assert cli.main(["check", "--data", out, "--known", str(tmp_path / "known")]) == EXIT_USAGE
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
@@ -91,6 +92,17 @@ def test_a_process_that_is_killed_costs_its_own_task_only() -> None:
     assert found[3] == Failed("the process that read it was killed (out of memory?)")
     assert again == {9: 18}
     assert done[-1] >= 60
+
+
+def fill(task: int) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_where_there_is_no_room_it_is_said_what_to_do() -> None:
+    with Pool(1, 1) as pool:
+        ((_, failed),) = pool.run(fill, [1], ignore)
+    assert isinstance(failed, Failed)
+    assert failed.why.startswith("No space left on device where it is imported to: make room")
 
 
 def where(task: int) -> tuple[int, int]:

@@ -36,6 +36,17 @@ def test_every_command_names_them(
     assert [path.name for path in tmp_path.iterdir()] == ["node-a"]
 
 
+@pytest.mark.parametrize("words", ["why", "status"])
+def test_of_an_import_that_was_stopped_it_is_said_how_to_go_on(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "import").mkdir()
+    main([words, "--data", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert "an import into it was stopped, or kept nothing" in said
+    assert "call the same `exhume import` again" in said
+
+
 def test_files_that_could_become_one_are_to_be_imported(tmp_path: Path) -> None:
     capture = tmp_path / "my perf.data"
     capture.write_bytes(b"PERFILE2")

@@ -18,7 +18,14 @@ from exhume.cli.safe import printable
 from exhume.errors import ExhumeError
 from exhume.model.status import Status
 from exhume.record.status import read
-from exhume.store.absent import elsewhere, of_the_system, recordings_inside
+from exhume.store.absent import (
+    GOES_ON,
+    UNFINISHED,
+    elsewhere,
+    is_unfinished_import,
+    of_the_system,
+    recordings_inside,
+)
 
 ANSWER = Status
 RECORDS, RECORDS_NOT, CANNOT_TELL = 0, 1, 2
@@ -47,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         common.show(common.console(), render(status, view))
     if inside := recordings_inside(common.data_dir(args)):
         common.tell_problems([elsewhere(inside)])
+    elif is_unfinished_import(common.data_dir(args)):
+        common.tell_problems([f"{UNFINISHED}; {GOES_ON}"])
     elif status.state == "never" and (hint := of_the_system(common.data_dir(args))):
         common.tell_problems([hint])
     return RECORDS if status.state == "running" else RECORDS_NOT

@@ -32,8 +32,8 @@ from exhume.ingest.symbols import Places
 from exhume.ingest.work import ReadTask, merge_segment, read_input, shared_out
 from exhume.perf import script_header
 from exhume.perf.datafile import PerfData
+from exhume.store import layout
 
-WORK_FOLDER = "import"
 MERGE_EVERY = 16
 MERGE_EVERY_BYTES = 256 << 20
 """Inputs read before they are merged: then what was read can be asked, even if this is killed."""
@@ -88,7 +88,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
             todo="give the root of the recorded machine, or a copy of parts of it",
             exit_code=EXIT_USAGE,
         )
-    folder = options.into / WORK_FOLDER
+    folder = layout.import_path(options.into)
     piped = folder / "piped"
     with _alone(options.into, folder), without_pipes(options.files, piped) as files:
         inputs, missing = expand(files, options.into, piped)

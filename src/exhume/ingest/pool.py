@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from errno import EDQUOT, ENOSPC
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
 _TICK_SECONDS = 0.2
+_MAKE_ROOM = (
+    " where it is imported to: make room there and call it again, it goes on where it stopped; or "
+    "name another place with --into, and delete this one"
+)
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -180,7 +185,8 @@ def _tried(function: Callable[[], Result]) -> Result | Failed:
     except ExhumeError as error:
         return Failed(str(error))
     except OSError as error:
-        return Failed(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
+        what = f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
+        return Failed(what + (_MAKE_ROOM if error.errno in (ENOSPC, EDQUOT) else ""))
     except MemoryError:
         return Failed("there is not enough memory for it")
     except work.StoppedError:

@@ -65,7 +65,7 @@ def check(
             seen = last_hour(recording, end_ns)
             recorded, harmed = recorded_risks(seen), harmed_already(seen, _LAST_HOUR)
             node = seen.node or node
-            told.append(f"the last {seen.recorded_seconds / 60:.0f} min recorded")
+            told.append(f"the last {_length(seen.recorded_seconds)} recorded")
     look = look_at(host, known)
     risks = merged(recorded, risks_now(look.now))
     return CheckAnswer(
@@ -80,13 +80,20 @@ def check(
     )
 
 
+def _length(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
 def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
     """The node that the files are of, as it was at their end; not the one that they are read on."""
     seen = last_hour(recording, ended.measured.end_ns)
     risks = merged(recorded_risks(seen), ())
     missing = tuple(_not_in_files(seen))
+    whole = seen.window.clip(ended.measured)
+    # Between the lines of a log nothing was measured, and yet it tells that nothing happened.
+    seconds = max(seen.recorded_seconds, 0.0 if whole is None else whole.seconds)
     looked = (
-        f"the last {seen.recorded_seconds / 60:.0f} min of what was imported",
+        f"the last {_length(seconds)} of what was imported",
         "not this machine",
     )
     return CheckAnswer(

@@ -10,6 +10,8 @@ from exhume.errors import ExhumeError
 from exhume.store import layout
 
 _NAMED = 12
+UNFINISHED = "an import into it was stopped, or kept nothing"
+GOES_ON = "call the same `exhume import` again: it goes on where it stopped"
 
 
 def recordings_inside(root: Path) -> list[Path]:
@@ -34,12 +36,19 @@ def no_recording(root: Path) -> ExhumeError:
     if inside := recordings_inside(root):
         example = f"--data {shlex.quote(str(inside[0]))}"
         return ExhumeError(f"{what} itself; {elsewhere(inside)}", todo=f"name one: {example}")
+    if is_unfinished_import(root):
+        return ExhumeError(f"{what}: {UNFINISHED}", todo=GOES_ON)
     if _holds_files(root):
         todo = f"files become one: exhume import {shlex.quote(str(root))}"
         return ExhumeError(what, todo=todo)
     if hint := of_the_system(root):
         return ExhumeError(what, todo=hint)
     return ExhumeError(what, todo="start one with `exhume up`, or say where it is with --data DIR")
+
+
+def is_unfinished_import(root: Path) -> bool:
+    """Where there is no recording: did an import begin to make one?"""
+    return layout.import_path(root).is_dir() and not _is_recording(root)
 
 
 def of_the_system(root: Path) -> str:

@@ -50,6 +50,11 @@ def pins_path(root: Path) -> Path:
     return root / "pins"
 
 
+def import_path(root: Path) -> Path:
+    """What an import notes down, so that it can go on."""
+    return root / "import"
+
+
 def fingerprints_path(root: Path) -> Path:
     return root / "fingerprints"
 

@@ -210,6 +210,14 @@ def test_notes_tell_what_weakens_the_answer() -> None:
     assert top(recording(data), at(0, 1)).notes == ()
 
 
+def test_a_rate_below_one_a_second_is_told_as_it_is_and_once() -> None:
+    slow = Stretch(START + 3 * SECOND, "cpu-clock", 0.097)
+    data = by_hand([(0, 1.0, 0, 0)], stretches=(Stretch(START, "cpu-clock", 4.85), slow))
+    assert "the sampling rate was down to 0.097 Hz of 4.8 in part of it" in (
+        top(recording(data), at(0, 10)).notes
+    )
+
+
 def test_stretches_without_samples_are_not_recorded_seconds() -> None:
     stretches = (Stretch(START, "none", 0.0), Stretch(START + 6 * SECOND, "cpu-clock", 100.0))
     data = by_hand([(0, 7.0, 0, 0)], stretches=stretches, blocks=jiffies(10, {0: {"user": 1}}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from exhume.model.series import MISSING
@@ -20,10 +22,10 @@ def notes(
             f"samples cover {seconds_recorded:.1f} s of the {window.seconds:.1f} s asked for"
         )
     lost = 0
+    found.extend(_lowered_rate(recording.views(window), window))
     for view in recording.views(window):
         with recording.sparing(view):
             lost += lost_samples(view, window, cores)
-        found.extend(_lowered_rate(view, window))
         found.extend(_no_time(view, window))
         with recording.sparing(view):
             found.extend(_gaps(view, window))
@@ -51,14 +53,18 @@ def lost_samples(view: SegmentView, window: Window, cores: tuple[int, ...] = ())
     return lost
 
 
-def _lowered_rate(view: SegmentView, window: Window) -> list[str]:
-    highest = max((stretch.rate_hz for stretch in view.stretches), default=0.0)
-    rates = {round(1e9 / run.weight_ns) for run in runs(view, window) if run.weight_ns}
-    return [
-        f"the sampling rate was down to {rate} Hz of {round(highest)} in part of it"
-        for rate in sorted(rates)
-        if rate < round(highest)
-    ]
+def _lowered_rate(views: Sequence[SegmentView], window: Window) -> list[str]:
+    highest = max((one.rate_hz for view in views for one in view.stretches), default=0.0)
+    periods = [run.weight_ns for view in views for run in runs(view, window) if run.weight_ns]
+    lowest = 1e9 / max(periods) if periods else highest
+    if _hertz(lowest) == _hertz(highest):
+        return []
+    return [f"the sampling rate was down to {_hertz(lowest)} Hz of {_hertz(highest)} in part of it"]
+
+
+def _hertz(rate: float) -> str:
+    """Captures may have less than one a second."""
+    return f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
 def _no_time(view: SegmentView, window: Window) -> list[str]:
