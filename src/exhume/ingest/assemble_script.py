@@ -13,6 +13,7 @@ from exhume.ingest.clocks import is_wall_time
 from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Collector, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
+from exhume.ingest.resting import Resting
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
@@ -20,7 +21,7 @@ from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.stray_times import stray
 from exhume.ingest.streams import Inflated, Source
 from exhume.ingest.wanted_events import NONE, Wanted, choose, none_such
-from exhume.model.arrays import I64, Bool
+from exhume.model.arrays import I64, U16, U64, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
@@ -55,6 +56,7 @@ class ScriptAssembler:
         self._of_header: list[str] = []
         self._collected = Collector(context.folder)
         self._stacks = ScriptStacks()
+        self._resting = Resting()
         self._times = ScriptTimes()
         self._comms: dict[str, int] = {}
         """Names of threads, numbered."""
@@ -126,8 +128,11 @@ class ScriptAssembler:
         of_idle_task = wanted & (columns.tid == 0)
         is_idle = of_idle_task & self._stacks.is_idle[columns.stack]
         is_nameless = of_idle_task & self._stacks.is_nameless[columns.stack]
+        rests = self._rests(is_nameless, self._stacks.nameless_ip[columns.stack], core)
+        is_idle |= rests
         self._collected.seen.idle += int(is_idle.sum())
-        self._collected.seen.nameless_idle += int(is_nameless.sum())
+        self._collected.seen.guessed_idle += int(rests.sum())
+        self._collected.seen.nameless_idle += int((is_nameless & ~rests).sum())
         rows = wanted & ~is_idle
         comm = self._comm_numbers[columns.comm[rows]]
         pid, tid = (column[rows].astype(np.int64) for column in (columns.pid, columns.tid))
@@ -136,6 +141,12 @@ class ScriptAssembler:
             thread[thread < 0] = self._other_threads()
         node = self._stacks.nodes(comm, columns.stack[rows].astype(np.int64), list(self._comms))
         self._collected.keep(time[rows], core[rows], thread, node)
+
+    def _rests(self, is_nameless: Bool, ip: U64, core: U16) -> Bool:
+        rows = np.flatnonzero(is_nameless & (ip != 0))
+        rests = np.zeros(len(is_nameless), np.bool_)
+        rests[rows] = self._resting.of(ip[rows], core[rows])
+        return rests
 
     def _stray(self, time: I64, is_timed: Bool) -> Bool:
         """Text of perf script is in order of time."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from exhume.derive.kernel_frames import is_idle_loop, kernel_mode
-from exhume.model.arrays import I32, I64, U8, Bool
+from exhume.model.arrays import I32, I64, U8, U64, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.bounds import MOST_NAMES, MOST_NODES
 from exhume.perf.distinct import distinct_rows
@@ -31,6 +32,8 @@ from exhume.perf.symbolize import (
 from exhume.perf.tree import TreeBuilder
 
 _SPECIAL = -1
+# `\tffffffffb44a2e1e [unknown] ([kernel.kallsyms])`, the leaf first
+_LEAF = re.compile(rb"\s*(?:0x)?([0-9a-f]{8,16})\s")
 
 
 class ScriptStacks:
@@ -50,6 +53,8 @@ class ScriptStacks:
         """By number of the stack: does it end in the idle loop itself?"""
         self.is_nameless: Bool = np.empty(0, np.bool_)
         """By number of the stack: was it in a function of the kernel that has no name?"""
+        self.nameless_ip: U64 = np.empty(0, np.uint64)
+        """Where that was; 0 where it does not say."""
         self._pairs = Rows(2)
         """(Process name, stack) seen so far, and their nodes."""
         self._nodes: I64 = np.empty(0, np.int64)
@@ -70,6 +75,7 @@ class ScriptStacks:
         if block.is_fresh:
             self._paths, self._modes = [], np.empty(0, np.uint8)
             self.is_idle = self.is_nameless = np.empty(0, np.bool_)
+            self.nameless_ip = np.empty(0, np.uint64)
             self._lines = np.empty(0, np.int64)
             self._pairs, self._nodes = Rows(2), np.empty(0, np.int64)
         columns = block.columns
@@ -87,6 +93,11 @@ class ScriptStacks:
         self.is_idle = np.append(self.is_idle, np.array([*map(_is_idle, leaves)], np.bool_))
         nameless = [leaf == UNKNOWN_KERNEL_FRAME for leaf in leaves]
         self.is_nameless = np.append(self.is_nameless, np.array(nameless, np.bool_))
+        places = [
+            _address(text) if is_one else 0
+            for text, is_one in zip(columns.new_stacks, nameless, strict=True)
+        ]
+        self.nameless_ip = np.append(self.nameless_ip, np.array(places, np.uint64))
 
     def _line(self, text: bytes) -> int:
         frame = self._reader.frame(text)
@@ -156,3 +167,8 @@ class ScriptStacks:
 
 def _is_idle(leaf: Frame) -> bool:
     return leaf.kind == FrameKind.KERNEL and is_idle_loop(leaf.name)
+
+
+def _address(stack: bytes) -> int:
+    found = _LEAF.match(stack)
+    return int(found[1], 16) if found else 0
