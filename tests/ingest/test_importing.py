@@ -20,6 +20,7 @@ from exhume.ingest.recognise import EXPECTED
 from exhume.model.answers import Filter
 from exhume.model.window import Window
 from exhume.store import queries
+from exhume.store.layout import heads_path, import_path
 from exhume.store.recording import Recording
 from tests.ingest import made
 from tests.ingest.made import NS, by_name, do_import, segments, stacks, total, write
@@ -86,6 +87,15 @@ def test_a_capture_that_has_the_names_of_its_kernel_with_it_needs_no_others(tmp_
         }  # fmt: skip
         (stack,) = stacks(out)
         assert stack[-2:] == ("do_syscall_64", "memcg_numa_stat_show")
+
+
+def test_nothing_is_imported_into_what_a_recorder_keeps(tmp_path: Path) -> None:
+    path = write(tmp_path / "perf.data", made.capture(1.0).file())
+    heads_path(tmp_path / "live").mkdir(parents=True)
+    with pytest.raises(ExhumeError, match="is where a recorder keeps") as error:
+        do_import(tmp_path / "live", path)
+    assert "--into" in error.value.todo
+    assert not import_path(tmp_path / "live").exists()
 
 
 def test_pieces_of_a_night_are_one_recording_of_ten_minutes_each(tmp_path: Path) -> None:

@@ -88,6 +88,13 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
             todo="give the root of the recorded machine, or a copy of parts of it",
             exit_code=EXIT_USAGE,
         )
+    if layout.heads_path(options.into).is_dir():
+        raise ExhumeError(
+            f"{options.into} is where a recorder keeps what it sees of this node",
+            todo="name a directory of its own with --into: a recording is of one node, and "
+            "commands answer for the newest of it",
+            exit_code=EXIT_USAGE,
+        )
     folder = layout.import_path(options.into)
     piped = folder / "piped"
     with _alone(options.into, folder), without_pipes(options.files, piped) as files:
