@@ -20,7 +20,6 @@ export const HUES: Record<string, Rgb> = {
 }
 
 const paper = (isDark: boolean): Rgb => (isDark ? [28, 33, 40] : [238, 241, 245])
-const missing = (isDark: boolean): Rgb => (isDark ? [15, 17, 20] : [255, 255, 255])
 
 function mixed(from: Rgb, to: Rgb, share: number): Rgb {
   return [0, 1, 2].map((i) => Math.round(from[i]! + (to[i]! - from[i]!) * share)) as unknown as Rgb
@@ -43,6 +42,9 @@ function shade(mode: string, share: number, isDark: boolean): Rgb {
 
 const packed = ([r, g, b]: Rgb): number => (255 << 24) | (b << 16) | (g << 8) | r
 
+/** What was not recorded has no colour: the stripes below it are seen. */
+const CLEAR = 0
+
 /** Pixels by mode and byte of the packed map: 256 for each mode, the last for not recorded. */
 export function pixelTable(modes: readonly string[], isDark: boolean): Uint32Array {
   const table = new Uint32Array((modes.length + 1) * 256)
@@ -50,7 +52,7 @@ export function pixelTable(modes: readonly string[], isDark: boolean): Uint32Arr
     for (let value = 0; value < 256; value++) {
       const name = modes[mode] ?? 'iowait'
       table[mode * 256 + value] =
-        value === 255 ? packed(missing(isDark)) : packed(shade(name, Math.min(1, value / 200), isDark))
+        value === 255 ? CLEAR : packed(shade(name, Math.min(1, value / 200), isDark))
     }
   }
   return table

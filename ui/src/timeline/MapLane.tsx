@@ -9,6 +9,7 @@ import { Pictures } from './paint'
 import { worstSeen } from './sight'
 
 const pictures = new Pictures()
+const STRIPE = 9
 const NO_CORES = 'No core is in this recording: mpstat, copies of /proc/stat and perf record -a have them.'
 
 /** Whole pixels a row, so that all rows are equally high. */
@@ -42,6 +43,7 @@ export function MapLane({ room }: { room: number }) {
     for (const tile of seen.value) {
       const x = xOf(tile.span.start)
       const wide = (length(tile.span) / length(axis.value)) * plotWidth.value
+      stripes(context, Math.max(GUTTER, x), Math.min(GUTTER + plotWidth.value, x + wide))
       context.drawImage(pictures.of(tile, look.value), x, 0, wide, row * cores)
     }
     gaps(context)
@@ -54,21 +56,26 @@ export function MapLane({ room }: { room: number }) {
   }
   /** Where nothing was recorded there are stripes: not zero, not known. */
   function gaps(context: CanvasRenderingContext2D): void {
-    context.strokeStyle = themed('--rule')
     for (const gap of [...(info.value?.gaps ?? []), ...outside()]) {
       const from = Math.max(GUTTER, xOf(gap.start))
       const to = Math.min(GUTTER + plotWidth.value, xOf(gap.end))
-      if (to - from < 1) continue
-      context.fillStyle = themed('--page')
-      context.fillRect(from, 0, to - from, height)
-      context.beginPath()
-      for (let x = from - height; x < to; x += 9) {
-        context.moveTo(Math.max(from, x), x < from ? height - (from - x) : height)
-        const end = Math.min(to, x + height)
-        context.lineTo(end, height - (end - x))
-      }
-      context.stroke()
+      if (to - from >= 1) stripes(context, from, to)
     }
+  }
+  /** Also below the cells: those that were not recorded, as between two captures, let them through. */
+  function stripes(context: CanvasRenderingContext2D, from: number, to: number): void {
+    context.fillStyle = themed('--page')
+    context.fillRect(from, 0, to - from, height)
+    context.strokeStyle = themed('--rule')
+    context.beginPath()
+    for (let x = Math.floor((from - height) / STRIPE) * STRIPE; x < to; x += STRIPE) {
+      const begin = Math.max(from, x)
+      const end = Math.min(to, x + height)
+      if (end <= begin) continue
+      context.moveTo(begin, height - (begin - x))
+      context.lineTo(end, height - (end - x))
+    }
+    context.stroke()
   }
   function outside(): { start: number; end: number }[] {
     const all = info.value?.window
