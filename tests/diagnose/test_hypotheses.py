@@ -267,6 +267,28 @@ def test_an_oom_kill_names_the_process_and_the_cgroup_that_was_full() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("scope", "where"),
+    [
+        ("Memory cgroup out of memory", "its cgroup reached its limit"),
+        ("Out of memory", "the node ran out of memory"),
+        ("", "which of them is not said"),
+    ],
+)
+def test_kernels_that_say_whose_memory_ran_out_in_a_line_of_its_own_are_understood(
+    scope: str, where: str
+) -> None:
+    # Up to 4.20: `Memory cgroup out of memory: Kill process 8 …`, then `Killed process 9 …`.
+    chosen = event(59.5, "kernel-log", "parent", f"{scope}: Kill process 8 (parent)", pid=8,
+                   signature="oom.chosen", **{"class": "mem"}, scope=scope)  # fmt: skip
+    kill = event(60, "kernel-log", "eater", "Killed process 9 (eater)", pid=9,
+                 signature="oom.kill", **{"class": "mem"}, comm="eater",
+                 anonymous_bytes=5 << 20)  # fmt: skip
+    seen = observation(events=(chosen, kill) if scope else (kill,))
+    one = symptom(59, 1, "eater", "out-of-memory", source="kernel log")
+    assert where in judged(scene(seen, [one], core=None)).suspects[0].summary
+
+
 RAN_OUT = [900] * 50 + [20] * 10 + [700] * 20
 
 

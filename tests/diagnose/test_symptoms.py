@@ -188,6 +188,37 @@ def test_a_kill_that_the_kernel_tells_twice_is_one() -> None:
     assert [one.count for one in group] == [1]
 
 
+def told_by_kernel(*texts: tuple[float, str]) -> tuple[EventAnswer, ...]:
+    lines = [LogLine(at(second), text) for second, text in texts]
+    return tuple(
+        EventAnswer(e.time_ns, e.kind, e.subject, e.text, e.core, e.pid, e.count, dict(e.fields))
+        for e in events_of(lines, kernel_log())
+    )
+
+
+INVOKED = "etl invoked oom-killer: gfp_mask=0xd0, order=0, oom_score_adj=0"
+CHOSEN = "Memory cgroup out of memory: Kill process 51 (etl) score 990 or sacrifice child"
+KILLED = "Killed process 52 (etl-worker) total-vm:61204kB, anon-rss:58912kB, file-rss:0kB"
+
+
+@pytest.mark.parametrize(
+    ("lines", "victims"),
+    [
+        ([(50, INVOKED), (51, CHOSEN), (51, KILLED)], ["etl-worker"]),
+        ([(50, CHOSEN)], ["etl"]),  # what `grep "ut of memory"` leaves
+        ([(50, INVOKED)], ["somebody unknown"]),  # cut off below: who was killed is not said
+        ([(50, INVOKED), (50.5, CHOSEN)], ["etl"]),
+        ([(50, INVOKED), (50, CHOSEN), (50, KILLED), (90, CHOSEN)], ["etl", "etl-worker"]),
+    ],
+)
+def test_a_kill_whose_own_line_is_missing_is_told_by_those_before_it(
+    lines: list[tuple[float, str]], victims: list[str]
+) -> None:
+    found = symptoms(observation(events=told_by_kernel(*lines)))
+    assert sorted(one.victim.name for one in found) == victims
+    assert {one.kind for one in found} == {"out-of-memory"}
+
+
 def test_a_lockup_without_a_trace_names_no_call_and_a_stall_of_nobody_holds_nobody() -> None:
     told = hold(100, 23, "worker", core=6, call="", deepest="", is_told=True)
     nobody = hold(200, 21, "", core=6, pid=-1, call="", deepest="", is_told=True)

@@ -7,6 +7,7 @@ thread that was ready and did not get a core, and a thread that was held inside 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -50,6 +51,9 @@ _HARM = {
     "job": "job-failure",
 }
 _OOM = ("oom.kill", "oom.detail", "ray.oom")
+_BEFORE_KILL = ("oom.chosen", "oom.invoked")
+"""Told before a kill. Where the log was cut or searched, they are all that tells of it."""
+_KILL_NS = 10 * SECOND_NS
 _HARMLESS = {
     "rt_throttle", "hrtimer_slow", "nmi_slow", "wq.hog", "rcu.detail", "ena.tx_incomplete_detail",
     "ena.lost_tx_detail", "hung_task.owner", "syn_flood",
@@ -120,11 +124,11 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
     something else of it, and they are one."""
     found: list[Symptom] = []
     last: dict[tuple[str, str], tuple[str, int]] = {}
+    events = [event for event in events if event.kind in ("kernel-log", "job-log")]
+    untold = set(map(id, _untold_kills(events)))
     for event in events:
-        if event.kind not in ("kernel-log", "job-log"):
-            continue
         signature, cls = str(event.fields.get("signature", "")), str(event.fields.get("class", ""))
-        kind = harm_of(signature, cls)
+        kind = "out-of-memory" if id(event) in untold else harm_of(signature, cls)
         if kind is None:
             continue
         one = Symptom(
@@ -148,6 +152,19 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
     yield from found
 
 
+def _untold_kills(events: Sequence[EventAnswer]) -> Iterator[EventAnswer]:
+    """What the kernel says on its way to a kill, where nothing says more of that kill."""
+    told = [event.wall_ns for event in events if event.fields.get("signature") in _OOM]
+    for name in _BEFORE_KILL:
+        known = sorted(told)
+        for event in events:
+            if event.fields.get("signature") == name:
+                after = bisect_left(known, event.wall_ns - _KILL_NS)
+                if after == len(known) or known[after] > event.wall_ns + _KILL_NS:
+                    told.append(event.wall_ns)
+                    yield event
+
+
 def _more_telling(first: Symptom, second: Symptom) -> Symptom:
     """The line that says for how long, with what the other one knows of the core."""
     one, other = (
@@ -167,6 +184,8 @@ def _victim(event: EventAnswer, kind: str) -> Party:
                      core=event.core)  # fmt: skip
     if kind == "lockup":  # who is named holds the core: whoever waits for it is harmed
         return Party(core=event.core)
+    if fields.get("signature") == "oom.invoked":  # who asks for memory is not who is killed
+        return Party()
     name = fields.get("victim") or fields.get("comm") or event.subject
     cgroup = fields.get("task_cgroup") or fields.get("cgroup")
     return Party(

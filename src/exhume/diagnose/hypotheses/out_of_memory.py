@@ -31,15 +31,18 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
     detail = _nearest(scene, kill, "oom.detail")
     comm = str(kill.fields.get("comm", kill.subject))
     memcg = str(detail.fields.get("oom_cgroup", "")) if detail else ""
-    by_limit = "cgroup" in str(kill.fields.get("scope", "")) or bool(memcg and memcg != "/")
+    by_limit = _is_by_limit(scene, kill, memcg)
     culprit = party(scene.seen, comm, pid=kill.pid)
     if memcg and not culprit.cgroup:
         culprit = Party(comm=comm, pid=kill.pid, cgroup=memcg)
     held = kill.fields.get("anonymous_bytes", 0)
     size = f"{int(held) / 2**20:,.0f} MiB" if isinstance(held, int | float) else "much"
+    left = None if by_limit else _left_over(scene, kill.wall_ns)
     where = "the node ran out of memory"
     if by_limit:
         where = f"cgroup {memcg} reached its limit" if memcg else "its cgroup reached its limit"
+    elif by_limit is None and left is None:
+        where = "the node or its cgroup ran out of memory, which of them is not said"
     proofs = [
         Proof(
             "kernel log",
@@ -69,11 +72,12 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
                     shown.series("vmstat.oom_kill", Window(kill.wall_ns, kill.wall_ns + 1)),
                 )
             )
-    if not by_limit and (left := _left_over(scene, kill.wall_ns)) is not None:
+    if left is not None:
         counted = "passed"
         proofs.append(left)
     claim = f"{where} with {comm} holding {size} of it, and the kernel killed it"
-    share = None if by_limit else _share_of_memory(scene, held)
+    is_of_node = by_limit is False or left is not None
+    share = _share_of_memory(scene, held) if is_of_node else None
     is_other = share is not None and share < _GOOD_PART
     tests = Tests("passed", "passed", "passed" if held and not is_other else "untested", counted)
     open_ = f", {100 * (share or 0):.0f} % of the memory: who has the rest is open"
@@ -84,7 +88,10 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
         steps=(Step(claim, "root_cause", tests, tuple(proofs)),),
         depth=2,
         victim=scene.symptom.victim,
-        details={"by_limit": "yes" if by_limit else "no", "oom_cgroup": memcg or "/"},
+        details={
+            "by_limit": "yes" if by_limit else "no" if is_of_node else "unknown",
+            "oom_cgroup": memcg or ("/" if is_of_node else ""),
+        },
         actions=Actions(
             now=(f"start {culprit.name} with less to do, or with a higher limit",),
             for_good=(f"find out why {comm} needs {size}; set its limit to what it needs",),
@@ -93,6 +100,19 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
         ),
         at_most="low" if is_other else "high",
     )
+
+
+def _is_by_limit(scene: Scene, kill: EventAnswer, memcg: str) -> bool | None:
+    """Of a cgroup, or of the node; None where no line says it.
+
+    Since 4.20 the line of the kill says so itself, before it one that names whom it chose: a
+    parent, where a child of it was killed.
+    """
+    chosen = _nearest(scene, kill, "oom.chosen", whoever=True)
+    scope = str(kill.fields.get("scope", "")) or str(chosen.fields["scope"] if chosen else "")
+    if "cgroup" in scope or (memcg and memcg != "/"):
+        return True
+    return False if scope or memcg else None
 
 
 def _share_of_memory(scene: Scene, held: object) -> float | None:
@@ -127,12 +147,14 @@ def _left_over(scene: Scene, kill_ns: int) -> Proof | None:
     )
 
 
-def _nearest(scene: Scene, event: EventAnswer, signature: str) -> EventAnswer | None:
+def _nearest(
+    scene: Scene, event: EventAnswer, signature: str, *, whoever: bool = False
+) -> EventAnswer | None:
     found = [
         one
         for one in scene.seen.events
         if one.fields.get("signature") == signature
         and abs(one.wall_ns - event.wall_ns) < 2_000_000_000
-        and one.pid in (None, event.pid)
+        and (whoever or one.pid in (None, event.pid))
     ]
     return min(found, key=lambda one: abs(one.wall_ns - event.wall_ns), default=None)
