@@ -164,6 +164,30 @@ def test_averages_since_boot_have_no_interval(tmp_path: Path) -> None:
     assert "since boot" in pieces[-1].facts.notes[-1]
 
 
+def test_a_line_whose_last_number_was_cut_off_is_left_out(tmp_path: Path) -> None:
+    text = text_of([{0: BUSY, 1: IDLE}])
+    whole = next(line for line in text.split("\n") if line.split()[1:2] == ["1"])
+    for cut in (1, 2, 3, 4, 5):
+        pieces = read(tmp_path, text.replace(whole, whole[:-cut], 1))
+        assert shares(pieces).cores == (0,), whole[:-cut]
+        assert "1 lines are not as they should be" in pieces[-1].facts.problems[0]
+
+
+def test_other_tables_of_sar_are_not_damage(tmp_path: Path) -> None:
+    other = (
+        "20:15:16       proc/s   cswch/s\n20:15:17         0.00    325.00\n\n"
+        "20:15:16         INTR    intr/s\n20:15:17          sum    256.00\n"
+        "20:15:17            0      0.00\n\n"
+    )
+    text = text_of([{0: BUSY, 1: IDLE}, {0: IDLE, 1: IDLE}])
+    first, second = text.split("\n\n", 1)[0], text.split("\n\n", 1)[1]
+    begin, end = second.split("\n\n", 1)
+    pieces = read(tmp_path, f"{first}\n\n{begin}\n\n{other}{end}")
+    assert shares(pieces).cores == (0, 1)
+    assert len(shares(pieces).start_ns) == 2
+    assert not pieces[-1].facts.problems
+
+
 def test_it_may_be_cut_off_anywhere(tmp_path: Path) -> None:
     text = text_of([{0: BUSY, 1: SYSTEM}] * 3).encode()
     whole = shares(read(tmp_path, text))

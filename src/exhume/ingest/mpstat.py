@@ -116,7 +116,10 @@ def _facts(
     if scanner.all_only and not counters.cores:
         notes.append(_ALL_ONLY)
     if scanner.without_length and not counters.cores:
-        notes.append("it has averages since boot, and no interval to tell of")
+        notes.append(
+            "it has averages since boot, and no interval to tell of: `mpstat -P ALL 1` tells of "
+            "seconds"
+        )
     if isinstance(scanner, JsonScanner) and scanner.is_alone:
         notes.append("how long its only interval was is not told: taken as a second")
     if counters.cores and not counters.known[COLUMNS.index("%soft")]:

@@ -128,11 +128,14 @@ def tokens_of(line: bytes, layout: Layout) -> tuple[str, int, list[int], int] | 
         core = int(name)
     else:
         return None
-    found, unit = [-1] * len(COLUMNS), 1
+    found, units = [-1] * len(COLUMNS), set()
     for column, place in layout.places:
         whole, _, part = values[-place].replace(",", ".").partition(".")
         if not (whole + part).isascii() or not (whole + part).isdigit() or len(whole + part) > 9:
             return None
-        unit = max(unit, 10 ** len(part))
+        units.add(10 ** len(part))
         found[column] = int(whole + part)
+    if len(units) > 1:
+        return None  # all have as many decimals: one that has fewer was cut off
+    (unit,) = units
     return " ".join(tokens[:at]), core if core < MAX_CORE else -1, found, unit

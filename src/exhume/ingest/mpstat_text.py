@@ -202,6 +202,8 @@ class TextScanner:
                 continue  # `Average:`, in whatever language
             found = mpstat_columns.tokens_of(line, layout)
             if found is None:
+                if _is_heading(line, layout):
+                    break  # of another table of sar: what is below is not about cores
                 self.odd_lines += 1
                 self.first_odd = self.first_odd or self._line
                 continue
@@ -224,6 +226,12 @@ class TextScanner:
             np.array([row[2] for row in rows], np.int64),
             unit,
         )
+
+
+def _is_heading(line: bytes, layout: Layout) -> bool:
+    """`10:00:40   proc/s   cswch/s`, `10:00:40   INTR    intr/s`: behind its time only names."""
+    names = line.split()[layout.time_words :]
+    return len(names) > 1 and names[0] != b"all" and not any(name[:1].isdigit() for name in names)
 
 
 def _head_lines(text: bytes) -> Iterator[tuple[int, int]]:
