@@ -178,6 +178,28 @@ def test_a_table_of_crictl_counts_attempts() -> None:
     assert one.created_wall_ns == AT - 12 * NS
 
 
+def test_a_session_with_an_older_crictl_is_read_with_its_prompts(tmp_path: Path) -> None:
+    text = (
+        "[root@node-3:~]$ crictl ps -a\n"
+        "CONTAINER ID        IMAGE               CREATED             STATE               NAME"
+        "                ATTEMPT             POD ID\n"
+        "3f1d2c4b5a69a       e4ca3ba1d2c4b       12 seconds ago      Exited              agent"
+        "               17                  f84dd361f8dc5\n"
+        "[root@node-3:~]$\n"
+        "[root@node-3:~]$ crictl pods\n"
+        "POD ID              CREATED             STATE               NAME                ATTEMPT\n"
+        "f84dd361f8dc5       3 days ago          Ready               agent-wcb8r         0\n"
+    )
+    source = Source.of(Path(made.write(tmp_path / "crictl.txt", text)))
+    found = recognise(source)
+    assert found is not None
+    assert found.name == "/proc copy"
+    pieces = list(snapshots.read_bare(source, made.context(tmp_path)))
+    assert pieces[-1].facts.problems == ()
+    told = {(event.kind, event.subject) for piece in pieces for event in piece.events}
+    assert ("container-exit", "agent") in told
+
+
 def test_what_a_restart_policy_starts_anew_keeps_its_id_and_is_told() -> None:
     looks = DockerLooks()
     statuses = ("Up 3 seconds", "Up 2 seconds", "Restarting (1) 4 seconds ago", "Up 9 seconds")

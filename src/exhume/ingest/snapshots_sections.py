@@ -33,7 +33,7 @@ STARTS: tuple[tuple[str, bytes], ...] = (
     (
         "docker ps",
         rb"(?:(?=[^\n]*  STATUS\b)(?:CONTAINER ID|NAMES|IMAGE) {2,}[^\n]*\b(?:NAMES|STATUS)\b.*"
-        rb"|CONTAINER {2,}IMAGE {2,}[^\n]*\bSTATE {2,}NAME\b.*"
+        rb"|CONTAINER(?: ID)? {2,}IMAGE {2,}[^\n]*\bSTATE {2,}NAME\b.*"
         rb"|\{\"Command\":(?=[^\n]*\"Names\":)(?=[^\n]*\"Status\":)[^\n]*\})$",
     ),
     # with its header, or what `--no-legend` and grep leave
@@ -63,7 +63,7 @@ _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTI
 _DECORATED = (
     rb"(?:==> .* <==|[-=*#$+]{1,4} .*|[-=*#]{3,}.*|/[\w./@:\\-]+"
     rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*"
-    rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$] .*)[ \t]*"
+    rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*)?)[ \t]*"
 )
 _DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
 _HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
