@@ -48,7 +48,10 @@ _FACILITY = (
     r"\.(?P<level>emerg|panic|alert|crit|err|error|warn|warning|notice|info|debug) "
 )
 _PROGRAM = r"(?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?(?P<text>.*)"
-_TAGGED = re.compile(rf" (?P<host>[\w.:-]{{1,255}}) (?:{_FACILITY})?{_PROGRAM}", re.DOTALL)
+# syslog-ng puts the name of its source before the host: ` s_sys@host kernel: text`
+_TAGGED = re.compile(
+    rf" (?:[\w.-]{{1,64}}@)?(?P<host>[\w.:-]{{1,255}}) (?:{_FACILITY})?{_PROGRAM}", re.DOTALL
+)
 # Without a host: ` kern.err kernel: text` of OpenWrt's logread, ` kernel: text`
 _OWN = re.compile(rf" {_FACILITY}{_PROGRAM}", re.DOTALL)
 _PROCESS_ALONE = re.compile(
