@@ -34,6 +34,9 @@ _RAY = re.compile(
 )
 # `supervisor[1]: `, `dockerd[812]: `, behind the stamp
 _TAG = re.compile(r"[\s:\]|-]{0,8}(?P<who>[A-Za-z][\w.@/-]{0,63})\[(?P<pid>\d{1,10})\]: ")
+# `10.200.1.3: {"ts":…}` of talosctl, `api-1  | {"time":…}` of docker compose, `[pod/api/main] {"…`
+# of kubectl logs --prefix, `app.log:{"…` of grep
+_BEFORE_OBJECT = re.compile(r'[^{}"\n]{1,120}?[:|\])\s](?=\{")')
 # ` stderr F ` of a container runtime: https://github.com/kubernetes/design-proposals-archive
 _STREAM = re.compile(r"^ (?:stdout|stderr) [FP] ")
 
@@ -53,8 +56,8 @@ def is_job_log(head: bytes, _: Path) -> bool:
 def _stamped(lines: Iterable[str]) -> Iterator[int]:
     finder = StampFinder(some_years())
     for line in lines:
-        if line.startswith("{"):
-            found = of_object(line)
+        if line.startswith("{") or _named_object(line, finder):
+            found = of_object(line[line.index("{") :])
             if found is not None:
                 yield found[0].time_ns
             continue
@@ -63,6 +66,12 @@ def _stamped(lines: Iterable[str]) -> Iterator[int]:
             continue
         if stamp.start < 4 or _is_prefix(line[: stamp.start]):
             yield stamp.time_ns
+
+
+def _named_object(line: str, finder: StampFinder) -> bool:
+    """An object behind the name of who wrote it; where a time stands there, that one counts."""
+    before = _BEFORE_OBJECT.match(line)
+    return before is not None and finder.find(before[0]) is None
 
 
 def _is_text(rest: str) -> bool:
@@ -110,8 +119,8 @@ class JobLog(Struct, LogParser):
             yield entry
 
     def _entry(self, line: str, finder: StampFinder) -> Entry | None:
-        if line.startswith("{"):
-            found = of_object(line)
+        if line.startswith("{") or _named_object(line, finder):
+            found = of_object(line[line.index("{") :])
             if found is not None:
                 entry, has_zone = found
                 entry.time_ns = self.times.saw_time(entry.time_ns, has_zone)
