@@ -68,6 +68,12 @@ SCRIPT = 3 * (
             "Linux version 6.1.0\nwatchdog: BUG: soft lockup - CPU#3 stuck for 22s! [foo:123]\n",
             "without their times",
         ),
+        (
+            "guest-4 [    1.000000] Linux version 6.1.0\n"
+            "guest-4 [  740.3163] watchdog: a line that was changed\n"
+            "guest-4 [  764.649502] watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [foo:123]\n",
+            "something before their times: `sed",
+        ),
         ("> " + "> ".join(SCRIPT.splitlines(keepends=True)), "sed 's/^[> ]*//'"),
         (
             "> > a 1 [000] 3990.330323: 100 cycles:  ffffffff81000000 f ([k])\n" * 3,

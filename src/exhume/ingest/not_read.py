@@ -6,6 +6,7 @@ import re
 
 from exhume.derive.signatures import match
 from exhume.ingest.csv_table import strange_columns
+from exhume.ingest.kernel_lines import SPOKEN_OVER
 from exhume.ingest.lines import head_lines
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.snapshots_sections import sections, without_paths
@@ -161,7 +162,13 @@ def explained(head: bytes) -> str:
             f"({', '.join(columns[:_MOST_LISTED])}): names like memory_cgroups, live_dirs, zombies "
             "or percpu_kB do, and those of `exhume series`"
         )
-    if any(match(line) for line in head_lines(head)):
+    kernel = [line for line in head_lines(head) if match(line)]
+    if any(SPOKEN_OVER.match(line) for line in kernel):
+        return (
+            "it has lines of a kernel log with something before their times: `sed 's/^[^[]*//' "
+            "FILE` writes them without it"
+        )
+    if kernel:
         return (
             "it has lines of a kernel log without their times: `dmesg`, without --notime, or "
             "`journalctl -k -o short-iso-precise` writes them"
