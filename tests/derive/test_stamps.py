@@ -65,6 +65,8 @@ def find(line: str, written_s: int = AT + 3600) -> tuple[float, bool, bool, str]
         ("E20261115 20:20:10.123456 12345 a.cc:1] x", AT + 0.123456, False, True),
         ("[rank0]:[E1115 20:20:10.426415540 P.cpp:629] x", AT + 0.42641554, False, False),
         ("Nov 15 20:20:10 host app[1]: x", AT, False, False),
+        ("[CET Nov 15 21:20:10] error    : x", AT, True, False),
+        ("[CST Nov 15 20:20:10] error    : x", AT, False, False),
         ("1794774010.25 x", AT + 0.25, True, True),
         ('level=error ts=1794774010.25 msg="x"', AT + 0.25, True, True),
         ("2026-11-15_20:20:10.25 x", AT + 0.25, False, True),

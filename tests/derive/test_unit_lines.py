@@ -31,6 +31,36 @@ def events(*lines: tuple[int, str]) -> tuple[Event, ...]:
     return unit_events((LogLine(time_ns, text), found(text)) for time_ns, text in lines)
 
 
+@pytest.mark.parametrize(
+    ("ended", "started"),
+    [
+        (
+            "App [api:0] exited with code [1] via signal [SIGINT]",
+            "App [api:0] starting in -fork mode-",
+        ),
+        (
+            "App [api] with id [2] and pid [160], exited with code [1] via signal [SIGINT]",
+            "Starting execution sequence in -fork mode- for app name:api id:2",
+        ),
+        (
+            "App name:api id:0 exited with code 8",
+            "Starting execution sequence in -cluster mode- for app name:api id:0",
+        ),
+        (
+            "error    : 'api' process is not running",
+            "info     : 'api' start: /etc/init.d/api start",
+        ),
+    ],
+)
+def test_supervisors_tell_of_ends_and_starts_in_words_of_their_own(
+    ended: str, started: str
+) -> None:
+    told = events((1, ended), (2, started), (30 * SECOND, ended), (31 * SECOND, started))
+    assert [(one.kind, one.subject) for one in told] == [
+        ("unit-failed", "api"), ("unit-start", "api"),
+    ] * 2  # fmt: skip
+
+
 def test_systemd_says_an_end_twice_and_it_counts_once() -> None:
     failed, start = events((1, EXITED), (2, FAILED), (10 * SECOND, RESTART.format(41)))
     assert (failed.kind, failed.subject, failed.count, failed.time_ns) == (

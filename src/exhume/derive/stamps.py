@@ -120,6 +120,15 @@ def _syslog(found: re.Match[str], years: Years) -> int | None:
     return _wall_ns(year, number, int(day), hour, minute, second, fraction)
 
 
+def _zone_first(found: re.Match[str], years: Years) -> int | None:
+    zone, name, day, hour, minute, second = found.groups()
+    number = month(name)
+    if number is None or _day_s(2028, number, int(day)) is None:
+        return None
+    at = _wall_ns(years.of(number, int(day)), number, int(day), hour, minute, second, None)
+    return None if at is None else at - zone_ns(zone)
+
+
 def _klog(found: re.Match[str], years: Years) -> int | None:
     told, number, day, hour, minute, second, fraction = found.groups()
     if not (1 <= int(number) <= 12 and 1 <= int(day) <= 31):
@@ -219,6 +228,13 @@ STYLES: tuple[Style, ...] = (
     ),
     CTIME,
     SYSLOG,
+    # Monit: [CET Nov 15 20:20:10]
+    Style(
+        re.compile(rf"\b({ZONE}) {_DATE} {_CLOCK}(?!\d)(?! \d{{4}}\b)"),
+        _zone_first,
+        has_year=False,
+        zone=1,
+    ),
     *WITH_YEAR,
     # Redis: 15 Nov 2026 20:20:10.123; Tomcat: 15-Nov-2026 20:20:10.123
     Style(

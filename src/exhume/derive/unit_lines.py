@@ -16,14 +16,19 @@ _AFTER_NS = 1000
 """Where one line tells of an end and of the start that follows, the end comes first."""
 
 # Signatures of job_log.toml.
-_STARTED = frozenset({"systemd.restart", "supervisord.started", "upstart.started", "pm2.started"})
+_STARTED = frozenset(
+    {
+        *("systemd.restart", "supervisord.started", "upstart.started", "pm2.started"),
+        *("monit.started",),
+    }
+)
 _DUE = frozenset({"systemd.restart_due"})
 """Said of a start, before it or alone."""
 _EXITED = frozenset({"systemd.exited", "supervisord.exited", "upstart.exited", "pm2.exited"})
 _GAVE_UP = frozenset({"systemd.start_limit", "supervisord.gave_up", "upstart.gave_up"})
 _SAYS_AGAIN = frozenset({"systemd.failed"})
 """After the line that its process has ended."""
-_FAILED = _SAYS_AGAIN | _GAVE_UP
+_FAILED = _SAYS_AGAIN | _GAVE_UP | {"monit.failed"}
 _CLEAN = ("0", 0)
 
 
