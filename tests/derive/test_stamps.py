@@ -58,6 +58,8 @@ def find(line: str, written_s: int = AT + 3600) -> tuple[float, bool, bool, str]
         ("11/15/2026, 8:20:10 PM x", AT, False, True),
         ("15/11/2026 20:20:10 x", AT, False, True),
         ("26/11/15 20:20:10 WARN x", AT, False, True),
+        ("15.11.2026 20:20:10,25 WARN x", AT + 0.25, False, True),
+        ("15-11-2026 20:20:10 Container x found to be unhealthy", AT, False, True),
         ("[So Nov 15 20:20:10 2026] x", AT, False, True),
         ("[dim. nov. 15 20:20:10 2026] x", AT, False, True),
         ("11月 15 20:20:10 host app[1]: x", AT, False, False),

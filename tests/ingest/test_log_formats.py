@@ -75,6 +75,15 @@ FORMS = [
     ),
     (f"Nov 15 20:20:10.261679 node-1 kernel: {PAUSED}\n", "system log", LOCAL, AT_NS),
     (f"Nov 15 20:20:10 s_sys@node-1 kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (
+        both(
+            "Nov 15 20:15:13 node-1 6,1,1000000,-;",
+            "Nov 15 20:20:10 node-1 3,2,298261679,-,caller=C0;",
+        ),
+        "system log",
+        LOCAL,
+        SECOND_NS + 261_679_000,
+    ),
     (f"2026-11-15T20:20:10+0000 node-1 kernel: {PAUSED}\n", "system log", WALL, SECOND_NS),
     (f"2026-11-15T20:20:10.261679+0000 node-1 kernel: {PAUSED}\n", "system log", WALL, AT_NS),
     (f"2026-11-15T21:20:10.261679+01:00 node-1 kernel: {PAUSED}\n", "system log", WALL, AT_NS),

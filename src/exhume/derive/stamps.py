@@ -152,6 +152,11 @@ def _day_first(found: re.Match[str], _: Years) -> int | None:
     return _named_ns(int(year), name, day, hour, minute, second, fraction)
 
 
+def _numbers_day_first(found: re.Match[str], _: Years) -> int | None:
+    day, number, year, hour, minute, second, fraction = found.groups()
+    return _wall_ns(int(year), int(number), int(day), hour, minute, second, fraction)
+
+
 def _american(found: re.Match[str], _: Years) -> int | None:
     first, second_number, year, hour, minute, second, fraction, half = found.groups()
     number, day = int(first), int(second_number)
@@ -242,6 +247,14 @@ STYLES: tuple[Style, ...] = (
             rf"(?<![\w/])(\d{{1,2}})[ -]({MONTH})[ -](\d{{4}}) {_CLOCK}(?:[.,](\d{{1,9}}))?(?!\d)"
         ),
         _day_first,
+    ),
+    # 15.11.2026 20:20:10, 15-11-2026 20:20:10.123
+    Style(
+        re.compile(
+            rf"(?<![\w.-])(\d\d)(?:\.(?=\d\d\.)|-(?=\d\d-))(\d\d)[.-](\d{{4}}) {_CLOCK}"
+            r"(?:[.,](\d{1,9}))?(?!\d)"
+        ),
+        _numbers_day_first,
     ),
     # 11/15/2026 20:20:10, 11/15/2026, 8:20:10 PM
     Style(re.compile(rf"(?<![\w/])(\d{{1,2}})/(\d{{1,2}})/(\d{{4}}),? {_CLOCK_12}"), _american),

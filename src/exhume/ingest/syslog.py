@@ -66,6 +66,12 @@ _5424 = re.compile(
     r"(?:-|(?:\[[^\]]{0,4096}\]){1,8}) ?(?:\ufeff)?(?P<text>.*)",
     re.DOTALL,
 )
+# What netconsole sent, as a log server keeps it: ` host 3,339,5140900,-,caller=C0;text`
+_NETCONSOLE = re.compile(
+    r" (?P<host>[\w.:-]{1,255}) (?:\d[\w.+~-]{1,63},)?"
+    r"(?P<record>\d{1,4}),\d{1,19},(?P<micros>\d{1,16}),[^;]{0,64};(?P<text>.*)",
+    re.DOTALL,
+)
 _KERNEL_TIME = re.compile(rf"\[ {{0,8}}(\d{{1,9}})\.(\d{{6}})\]{kernel_lines.CALLER} ?")
 _REPEATED = re.compile(r"message repeated \d{1,9} times: \[ ?(?P<text>.*)\]$", re.DOTALL)
 _LEVEL_WORDS = frozenset(
@@ -153,12 +159,17 @@ class SystemLog(Struct, LogParser):
         priority = int(before["priority"]) if before is not None and before["priority"] else None
         is_5424 = before is not None and bool(before["version"])
         is_5424 |= priority is not None
-        found = _tagged(rest[stamp.end :], may_be_5424=is_5424)
+        sent = _NETCONSOLE.match(rest, stamp.end)
+        found = sent or _tagged(rest[stamp.end :], may_be_5424=is_5424)
         if found is None:
             return None
         stamp = self.times.saw(stamp)
         # rsyslog's ISO times have microseconds, the classic ones whole seconds.
         step = 1 if stamp.time_ns % NS else NS
+        if sent is not None:
+            at = self._pairs.place(stamp.time_ns, int(sent["micros"]) * 1000, step)
+            number = int(sent["record"])
+            return Entry(at, sent["text"], number < 8, number & 7, sent["host"], "kernel")
         return self._of(found.groupdict(), stamp.time_ns, step, priority)
 
     def _of(
