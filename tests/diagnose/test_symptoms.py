@@ -198,6 +198,7 @@ def told_by_kernel(*texts: tuple[float, str]) -> tuple[EventAnswer, ...]:
 
 INVOKED = "etl invoked oom-killer: gfp_mask=0xd0, order=0, oom_score_adj=0"
 CHOSEN = "Memory cgroup out of memory: Kill process 51 (etl) score 990 or sacrifice child"
+TASK_IN = "Task in /box killed as a result of limit of /box"
 KILLED = "Killed process 52 (etl-worker) total-vm:61204kB, anon-rss:58912kB, file-rss:0kB"
 
 
@@ -208,6 +209,8 @@ KILLED = "Killed process 52 (etl-worker) total-vm:61204kB, anon-rss:58912kB, fil
         ([(50, CHOSEN)], ["etl"]),  # what `grep "ut of memory"` leaves
         ([(50, INVOKED)], ["somebody unknown"]),  # cut off below: who was killed is not said
         ([(50, INVOKED), (50.5, CHOSEN)], ["etl"]),
+        ([(50, TASK_IN), (50, CHOSEN), (50, KILLED)], ["etl-worker"]),
+        ([(50, TASK_IN)], ["/box"]),
         ([(50, INVOKED), (50, CHOSEN), (50, KILLED), (90, CHOSEN)], ["etl", "etl-worker"]),
     ],
 )
@@ -219,9 +222,10 @@ def test_a_kill_whose_own_line_is_missing_is_told_by_those_before_it(
     assert {one.kind for one in found} == {"out-of-memory"}
 
 
-def test_a_lockup_without_a_trace_names_no_call_and_a_stall_of_nobody_holds_nobody() -> None:
-    told = hold(100, 23, "worker", core=6, call="", deepest="", is_told=True)
+def test_a_lockup_is_of_a_held_thread_only_where_its_trace_says_what_it_did() -> None:
+    traced = hold(100, 23, "worker", core=6, call="read", deepest="walk", is_told=True)
+    told = hold(150, 23, "worker", core=6, call="", deepest="", is_told=True)
     nobody = hold(200, 21, "", core=6, pid=-1, call="", deepest="", is_told=True)
-    (one,) = symptoms(observation(holds=(told, nobody)))
-    assert one.text == "worker was inside the kernel for 23.0 s or longer"
-    assert one.source == "kernel log"
+    (one,) = symptoms(observation(holds=(traced, told, nobody)))
+    assert one.text == "worker was inside one read for 23.0 s or longer"
+    assert one.source == "kernel log", "there are no samples of it"

@@ -50,9 +50,10 @@ _HARM = {
     "kernel": "kernel-crash",
     "job": "job-failure",
 }
-_OOM = ("oom.kill", "oom.detail", "ray.oom")
-_BEFORE_KILL = ("oom.chosen", "oom.invoked")
+_KILLS = ("oom.kill", "ray.oom")
+_BEFORE_KILL = ("oom.detail", "oom.chosen", "oom.invoked")
 """Told before a kill. Where the log was cut or searched, they are all that tells of it."""
+_OOM = (*_KILLS, "oom.detail")
 _KILL_NS = 10 * SECOND_NS
 _HARMLESS = {
     "rt_throttle", "hrtimer_slow", "nmi_slow", "wq.hog", "rcu.detail", "ena.tx_incomplete_detail",
@@ -128,7 +129,9 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
     untold = set(map(id, _untold_kills(events)))
     for event in events:
         signature, cls = str(event.fields.get("signature", "")), str(event.fields.get("class", ""))
-        kind = "out-of-memory" if id(event) in untold else harm_of(signature, cls)
+        kind = harm_of(signature, cls)
+        if signature in _BEFORE_KILL:
+            kind = "out-of-memory" if id(event) in untold else None
         if kind is None:
             continue
         one = Symptom(
@@ -154,7 +157,7 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
 
 def _untold_kills(events: Sequence[EventAnswer]) -> Iterator[EventAnswer]:
     """What the kernel says on its way to a kill, where nothing says more of that kill."""
-    told = [event.wall_ns for event in events if event.fields.get("signature") in _OOM]
+    told = [event.wall_ns for event in events if event.fields.get("signature") in _KILLS]
     for name in _BEFORE_KILL:
         known = sorted(told)
         for event in events:
@@ -327,6 +330,8 @@ def _held(seen: Observation) -> Iterator[Symptom]:
         length = hold.window.end_ns - hold.window.start_ns
         if not hold.is_one_call or length < HELD_NS or not hold.comm:
             continue  # a line about a stalled core does not always say who was on it
+        if hold.is_told and not hold.call:
+            continue  # nor what it did: then the line tells of harm to the core, and of no other
         began = first_seen.get((hold.comm, hold.pid), seen.window.start_ns)
         if hold.window.start_ns - began < _KNOWN_BEFORE_NS:
             continue
