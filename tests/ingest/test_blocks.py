@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exhume.ingest.blocks import joined_blocks
+from exhume.ingest.blocks import joined_blocks, tells_of
 from exhume.model.series import MISSING, Block
 
 NS = 1_000_000_000
@@ -40,3 +40,32 @@ def test_one_field_of_two_inputs_is_one_table_and_the_first_counts() -> None:
     assert found.instances == ("a", "b", "c")
     assert found.tick_ns.tolist() == [1, 2, 3]
     assert found.values.tolist() == [[1, 2, MISSING], [MISSING, 7, 8], [5, 9, 10]]
+
+
+def test_readings_that_are_far_apart_tell_of_each_stretch_between_them() -> None:
+    minute = 60 * NS
+    # As sar reads: 600 of user in the first 20 minutes, evenly as far as anybody knows.
+    one = block("cpu.user", "0", [5 * minute, 25 * minute, 26 * minute], [[0], [600], [600]])
+    found = {
+        start: joined_blocks([((one,), 0)], start * minute, (start + 10) * minute)
+        for start in (0, 10, 20, 30)
+    }
+    told = {start: [*zip(b.tick_ns // NS, b.values[:, 0], strict=True)] for start, (b,) in
+            ((start, blocks) for start, blocks in found.items() if blocks)}  # fmt: skip
+    assert told == {
+        0: [(300, 0), (599, 150)],
+        10: [(600, 150), (1199, 450)],
+        20: [(1200, 450), (1500, 600), (1560, 600)],
+    }
+    assert tells_of(one, 10 * minute, 20 * minute)
+    assert not tells_of(one, 30 * minute, 40 * minute)
+
+
+def test_nothing_is_told_of_between_readings_that_went_back_or_are_hours_apart() -> None:
+    hour = 3600 * NS
+    reset = block("cpu.user", "0", [0, 1200 * NS], [[900], [10]])
+    (found,) = joined_blocks([((reset,), 0)], 600 * NS, 1800 * NS)
+    assert found.values[:, 0].tolist() == [MISSING, 10]
+    late = block("cpu.user", "0", [0, 2 * hour], [[0], [10]])
+    (found,) = joined_blocks([((late,), 0)], hour, 3 * hour)
+    assert found.tick_ns.tolist() == [2 * hour]

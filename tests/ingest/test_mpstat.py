@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exhume.cli.main import main
 from exhume.derive.cpu import core_shares
 from exhume.ingest import mpstat_json
 from exhume.ingest.blocks import joined_blocks
@@ -19,6 +20,9 @@ from exhume.ingest.recognise import recognise
 from exhume.ingest.streams import Source
 from exhume.model.answers import MAP_MODES
 from exhume.model.series import Block
+from exhume.model.window import Window
+from exhume.store.queries.core_map import core_map
+from exhume.store.recording import Recording
 from tests.ingest import made
 from tests.ingest.mpstat_read import BUSY, EVENING, NS, at, joined, read, shares
 from tests.ingest.sysstat import IDLE, NAMES, SYSTEM, heading, percentages, row
@@ -335,3 +339,24 @@ def test_a_table_of_sar_says_that_its_system_time_holds_interrupts(tmp_path: Pat
     pieces = read(tmp_path, text.replace("   %user", "  %user").replace("  %system", "%system"))
     assert any("softirqs" in note for note in pieces[-1].facts.notes)
     assert not any("softirqs" in n for n in read(tmp_path, text_of([{0: BUSY}]))[-1].facts.notes)
+
+
+@pytest.mark.parametrize("minutes", [1, 10, 15, 30])
+def test_intervals_of_sar_are_whole_however_long_they_are(tmp_path: Path, minutes: int) -> None:
+    lines = ["Linux 5.4.0-1146-aws (gpu-7) \t2026-11-15 \t_x86_64_\t(2 CPU)", ""]
+    for number in range(4):
+        begin, end = (f"{20 + at // 60:02d}:{at % 60:02d}:01"
+                      for at in (number * minutes, (number + 1) * minutes))  # fmt: skip
+        lines.append(f"{begin}     CPU     %user     %nice   %system   %iowait    %steal     %idle")
+        for core, idle in (("all", 50.0), ("0", 100.0), ("1", 0.0)):
+            lines.append(f"{end}{core:>8}" + "      0.00" * 2 + f"{100 - idle:10.2f}"
+                         + "      0.00" * 2 + f"{idle:10.2f}")  # fmt: skip
+        lines.append("")
+    made.write(tmp_path / "sar.txt", "\n".join(lines))
+    assert main(["import", str(tmp_path / "sar.txt"), "--into", str(tmp_path / "into")]) == 0
+    first = EVENING * NS + NS
+    window = Window(first, first + 4 * minutes * 60 * NS)
+    found = core_map(Recording.open(tmp_path / "into"), window, 4 * minutes)
+    assert found.cores == (0, 1)
+    assert np.allclose(found.mean_percent_of_core[1], 100, atol=0.5), "nothing is missing"
+    assert np.allclose(found.mean_percent_of_core[0], 0, atol=0.5)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from exhume.derive.sets import distinct
+from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.model.fields import BY_ID
 from exhume.model.reading import Reading
@@ -14,6 +15,9 @@ from exhume.model.series import MISSING, Block
 
 SEAM_NS = 15_000_000_000
 """Counters are read as differences: the first one in a stretch needs the last one before it."""
+REACH_NS = 3600 * 1_000_000_000
+"""How far apart two readings of one input may be and still tell of the time between them: sar reads
+every ten minutes, and some every half hour."""
 
 
 def joined_blocks(
@@ -26,14 +30,47 @@ def joined_blocks(
     by_field: dict[str, list[Block]] = {}
     for blocks, offset_ns in parts:
         for block in blocks:
-            at = block.tick_ns + offset_ns
-            first = start_ns - SEAM_NS if _is_counter(block.field) else start_ns
+            at, values = block.tick_ns + offset_ns, block.values
+            first = start_ns
+            if _is_counter(block.field):
+                first = start_ns - SEAM_NS
+                at, values = _bridged(at, values, (start_ns, end_ns - 1))
             inside = (at >= first) & (at < end_ns)
             if inside.any():
-                cut = Block(block.field, block.instances, at[inside], block.values[inside])
+                cut = Block(block.field, block.instances, at[inside], values[inside])
                 by_field.setdefault(block.field, []).append(cut)
     joined = (_from_seam(_joined(blocks), start_ns) for blocks in by_field.values())
     return tuple(block for block in joined if len(block.tick_ns))
+
+
+def tells_of(block: Block, start_ns: int, end_ns: int) -> bool:
+    """Was it read in [start, end), or before and after, so that what it rose by is known?"""
+    at = block.tick_ns
+    begin, end = np.searchsorted(at, (start_ns, end_ns)).tolist()
+    is_around = _is_counter(block.field) and 0 < begin == end < len(at)
+    return begin < end or (is_around and at[end] - at[end - 1] <= REACH_NS)
+
+
+def _bridged(at: I64, values: I64, edges: Sequence[int]) -> tuple[I64, I64]:
+    """With what a counter was at each edge between two readings that are far apart.
+
+    As it would have been had it risen evenly: what an interval tells is a mean, and a segment has
+    only its own readings. Nearer ones need none: there the last one before the edge is taken.
+    """
+    for edge in edges:
+        after = int(np.searchsorted(at, edge))
+        if not 0 < after < len(at) or at[after] == edge:
+            continue
+        apart = int(at[after] - at[after - 1])
+        if not SEAM_NS < apart <= REACH_NS:
+            continue
+        low, high = values[after - 1], values[after]
+        share = int(edge - at[after - 1]) / apart
+        rise = np.round((high - low) * share).astype(np.int64)
+        is_known = (low != MISSING) & (high != MISSING) & (high >= low)
+        at = np.insert(at, after, edge)
+        values = np.insert(values, after, np.where(is_known, low + rise, MISSING), axis=0)
+    return at, values
 
 
 def _is_counter(field: str) -> bool:
@@ -82,7 +119,7 @@ class BlockTable:
             if rows is None:
                 rows = self._rows[reading.field] = []
                 last = self._last.get(reading.field)
-                if last is not None and tick_ns - SEAM_NS <= last[0] < tick_ns:
+                if last is not None and tick_ns - REACH_NS <= last[0] < tick_ns:
                     rows.append(last)
             if not rows or rows[-1][0] < tick_ns:
                 rows.append((tick_ns, reading))

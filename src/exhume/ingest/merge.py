@@ -13,7 +13,7 @@ from operator import attrgetter
 import numpy as np
 from msgspec import Struct
 
-from exhume.ingest.blocks import SEAM_NS, joined_blocks
+from exhume.ingest.blocks import SEAM_NS, joined_blocks, tells_of
 from exhume.ingest.intervals import clipped, stretches_of
 from exhume.ingest.merged_samples import MergedSamples
 from exhume.ingest.overlaps import Span, without
@@ -129,7 +129,7 @@ def _tells(p: Placed, start_ns: int, end_ns: int) -> bool:
                 return True
     first, last = start_ns - p.offset_ns, end_ns - p.offset_ns
     return any(first <= event.time_ns < last for event in piece.events) or any(
-        bool(((block.tick_ns >= first) & (block.tick_ns < last)).any()) for block in piece.blocks
+        tells_of(block, first, last) for block in piece.blocks
     )
 
 

@@ -20,6 +20,8 @@ from exhume.model.series import Block
 from exhume.model.stack import StackTree
 
 NO_SKETCH: U64 = np.empty(0, np.uint64)
+_MOST_BETWEEN = 5
+"""Slots without a reading, between two that may still tell of them."""
 
 
 class ClockKind(Enum):
@@ -143,7 +145,12 @@ class Piece(Struct, frozen=True):
             found.add(sampled[0] // SLOT_NS)  # all idled, which is worth knowing
         found.update(event.time_ns // SLOT_NS for event in self.events)
         for block in self.blocks:
-            found.update(distinct(block.tick_ns // SLOT_NS).tolist())
+            slots = distinct(block.tick_ns // SLOT_NS)
+            found.update(slots.tolist())
+            # Readings half an hour apart tell of the ten minutes between them, too.
+            for number in np.flatnonzero(np.diff(slots) > 1).tolist():
+                between = range(int(slots[number]) + 1, int(slots[number + 1]))
+                found.update(between if len(between) <= _MOST_BETWEEN else ())
         return tuple(sorted(found))
 
     def span_ns(self) -> tuple[int, int] | None:
