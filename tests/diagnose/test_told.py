@@ -13,8 +13,9 @@ from exhume.diagnose.symptoms import symptoms
 from exhume.diagnose.told import told_holds, told_occupant, with_told
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Case
+from exhume.model.observation import CoreLoad
 from exhume.model.occupancy import Occupancy, Occupant
-from tests.diagnose.made_up import event, observation, occupant, scene, span
+from tests.diagnose.made_up import event, load, observation, occupant, scene, span
 
 WALK = "cpumask_next;memcg_numa_stat_show;ksys_read"
 TRACE = {"comm": "payer", "pid": 77, "stalled_seconds": 10.0, "frames": WALK}
@@ -27,8 +28,8 @@ def stuck(signature: str, subject: str, **fields: Any) -> EventAnswer:
     )  # fmt: skip
 
 
-def told(one: EventAnswer) -> Case:
-    seen = observation(events=(one,), holds=told_holds((one,), ()))
+def told(one: EventAnswer, cores: CoreLoad | None = None) -> Case:
+    seen = observation(events=(one,), holds=told_holds((one,), ()), load=cores)
     like = symptoms(seen)
     occupant = told_occupant(seen.events, 7, like[0].window)
     assert occupant is not None
@@ -53,6 +54,20 @@ def test_whom_it_names_is_named() -> None:
     case = told(stuck("hardlockup", "stress", comm="stress", pid=1234))
     assert case.suspects[0].culprit == replace(case.suspects[0].culprit, comm="stress", pid=1234)
     assert case.verdict.summary.startswith("stress keeps CPU 7 to itself")
+    step = case.chain[-1]
+    assert step.claim.endswith("doing what is not said"), "there is no trace"
+    (proof,) = (one for one in case.evidence if one.claim == step.claim)
+    assert proof.check.startswith("exhume events "), "there are no samples to look at"
+
+
+@pytest.mark.parametrize(("seconds", "is_told"), [(1, True), (600, False)])
+def test_a_mean_over_minutes_is_no_second_of_a_stall(seconds: int, is_told: bool) -> None:
+    one = stuck("softlockup", "stress", comm="stress", pid=1234, stalled_seconds=22.0)
+    busy = load({7: [40] * 80})
+    ends = busy.start_ns + seconds * 1_000_000_000
+    case = told(one, replace(busy, end_ns=ends))
+    found = [proof.claim for proof in case.evidence if "worst second" in proof.claim]
+    assert bool(found) == is_told
 
 
 def test_of_a_trace_the_call_is_told_and_not_how_it_was_entered() -> None:

@@ -16,6 +16,7 @@ from exhume.model.window import Window
 
 LEAST_HOLD_NS = 400_000_000
 _MOSTLY = 0.6
+_SECONDS_NS = 5_000_000_000
 
 
 class Holder(Struct, frozen=True):
@@ -123,7 +124,9 @@ def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
             claim,
             figures,
             longest.window,
-            check_top(scene.core, longest.window),
+            check_events(four_tests.widened(longest.window))
+            if holder.is_told
+            else check_top(scene.core, longest.window),
         )
     ]
     if np.isfinite(chance) and not holder.is_told:
@@ -169,8 +172,9 @@ def _load_proof(scene: Scene, window: Window) -> Proof | None:
     if scene.seen.load is None or scene.core not in scene.seen.load.cores:
         return None
     part = scene.seen.load.within(window)
-    if not len(part.start_ns):
-        return None
+    lengths = part.end_ns - part.start_ns
+    if not len(lengths) or lengths.min() > max(_SECONDS_NS, window.end_ns - window.start_ns):
+        return None  # of seconds a mean over minutes, as sar's, says nothing
     index = part.cores.index(scene.core)
     busy, system = part.busy(), part.mode("system")
     if not np.isfinite(busy[:, index]).any():

@@ -151,7 +151,8 @@ def _doing(occupant: Occupant) -> str:
     """In the kernel."""
     if occupant.is_unnamed:
         return "in functions without names"
-    otherwise = "computing" if occupant.comm else "doing what is not said"
+    is_silent = not occupant.comm or (occupant.is_told and not occupant.frames)
+    otherwise = "doing what is not said" if is_silent else "computing"
     return next((one.path.meaning for one in matches(occupant.frames)), otherwise)
 
 
