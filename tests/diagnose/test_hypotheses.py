@@ -289,6 +289,16 @@ def test_kernels_that_say_whose_memory_ran_out_in_a_line_of_its_own_are_understo
     assert where in judged(scene(seen, [one], core=None)).suspects[0].summary
 
 
+def test_of_a_kill_that_does_not_tell_how_much_was_held_nothing_is_made_up() -> None:
+    kill = event(60, "kernel-log", "eater", "Out of Memory: Killed process 9 (eater).", pid=9,
+                 signature="oom.kill", **{"class": "mem"}, comm="eater",
+                 scope="Out of Memory")  # fmt: skip
+    one = symptom(59, 1, "eater", "out-of-memory", source="kernel log")
+    case = judged(scene(observation(events=(kill,)), [one], core=None))
+    assert case.suspects[0].summary == "eater was killed: the node ran out of memory"
+    assert "MiB" not in case.chain[-1].claim
+
+
 RAN_OUT = [900] * 50 + [20] * 10 + [700] * 20
 
 

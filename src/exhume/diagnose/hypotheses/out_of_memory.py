@@ -35,8 +35,8 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
     culprit = party(scene.seen, comm, pid=kill.pid)
     if memcg and not culprit.cgroup:
         culprit = Party(comm=comm, pid=kill.pid, cgroup=memcg)
-    held = kill.fields.get("anonymous_bytes", 0)
-    size = f"{int(held) / 2**20:,.0f} MiB" if isinstance(held, int | float) else "much"
+    held = kill.fields.get("anonymous_bytes")
+    size = f"{int(held) / 2**20:,.0f} MiB" if isinstance(held, int | float) else ""
     left = None if by_limit else _left_over(scene, kill.wall_ns)
     where = "the node ran out of memory"
     if by_limit:
@@ -75,7 +75,8 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
     if left is not None:
         counted = "passed"
         proofs.append(left)
-    claim = f"{where} with {comm} holding {size} of it, and the kernel killed it"
+    holding = f" with {comm} holding {size} of it" if size else ""
+    claim = f"{where}{holding}, and the kernel killed {'it' if size else comm}"
     is_of_node = by_limit is False or left is not None
     share = _share_of_memory(scene, held) if is_of_node else None
     is_other = share is not None and share < _GOOD_PART
@@ -84,7 +85,8 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
     yield Suspicion(
         kind="out-of-memory",
         culprit=culprit,
-        summary=f"{comm} was killed: {where}, and it held {size}{open_ if is_other else ''}",
+        summary=f"{comm} was killed: {where}"
+        + (f", and it held {size}{open_ if is_other else ''}" if size else ""),
         steps=(Step(claim, "root_cause", tests, tuple(proofs)),),
         depth=2,
         victim=scene.symptom.victim,
@@ -94,7 +96,9 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
         },
         actions=Actions(
             now=(f"start {culprit.name} with less to do, or with a higher limit",),
-            for_good=(f"find out why {comm} needs {size}; set its limit to what it needs",),
+            for_good=(
+                f"find out why {comm} needs {size or 'so much'}; set its limit to what it needs",
+            ),
             undo=("set the limit back",),
             verify=("exhume events --signature oom.kill --last 1h: none",),
         ),
