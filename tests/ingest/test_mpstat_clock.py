@@ -36,6 +36,14 @@ def test_clocks_and_numbers_of_several_countries_are_the_same(
     assert at(found, 1, 3)["system"] == 100
 
 
+def test_a_zone_behind_a_clock_of_24_hours_is_no_half_of_the_day(tmp_path: Path) -> None:
+    text = text_of([{0: BUSY}] * 4, start=20 * 3600, twelve=("AM", "IST"))
+    text = re.sub(r"\b08:(?=\d\d:\d\d IST)", "20:", text)
+    assert "20:00:01 IST" in text
+    found = shares(read(tmp_path, text))
+    assert (found.end_ns // NS).tolist() == [EVENING + more for more in (1, 2, 3, 4)]
+
+
 @pytest.mark.parametrize("twelve", [None, ("AM", "PM")])
 def test_midnight_is_crossed(tmp_path: Path, twelve: tuple[str, str] | None) -> None:
     text = text_of([{0: BUSY}] * 4, start=86_398, twelve=twelve)
@@ -55,6 +63,7 @@ def test_midnight_is_crossed(tmp_path: Path, twelve: tuple[str, str] | None) -> 
         ("15.11.2026", ["2026-11-15"]), ("15/11/26", ["2026-11-15"]), ("15-11-26", ["2026-11-15"]),
         ("2026年11月15日", ["2026-11-15"]), ("03/04/22", ["2022-03-04", "2022-04-03"]),
         ("04.03.22", ["2022-03-04"]), ("99/99/99", []), ("some day", []),
+        ("Sunday 15 November 2026", ["2026-11-15"]), ("15 nowhere 2026", []),
     ],
 )  # fmt: skip
 def test_dates_of_several_countries(text: str, days: list[str]) -> None:

@@ -50,6 +50,12 @@ def test_processes_have_readings_around_the_intervals_that_show_them(tmp_path: P
     assert pieces[0].hints.node == "gpu-node-54"
 
 
+def test_a_table_that_was_pasted_without_its_first_line_has_its_files_day(tmp_path: Path) -> None:
+    pieces = read(tmp_path, TEXT.partition("\n\n")[2])
+    assert values(pieces, "process.user")["169 trainer one"] == [0, 217, 461, MISSING]
+    assert "its date is not told" in pieces[-1].facts.notes[0]
+
+
 def test_commas_and_twelve_hours_do_no_harm(tmp_path: Path) -> None:
     text = TEXT.replace(".", ",").replace("5,4,0", "5.4.0")
     for old, new in (("20:15:", "08:15:"), (":17 ", ":17 PM "), (":22 ", ":22 PM ")):

@@ -71,7 +71,7 @@ def _scanner(source: Source, zone: tzinfo | None) -> tuple[Header, TextScanner |
         header = mpstat_json.header_of(head)
         return header, JsonScanner(day_clock(header, zone))
     found = HEADER.search(plain(head)[:4096])
-    header = mpstat_header.parse(found) if found else _undated(source.path)
+    header = mpstat_header.parse(found) if found else undated(source.path)
     return header, TextScanner(day_clock(header, zone))
 
 
@@ -94,10 +94,14 @@ def _piece(
     )
 
 
-def _undated(path: Path) -> Header:
+def undated(path: Path) -> Header:
     """Without the line that has the date: the day in its name, or on which it was last written."""
     day = datetime.fromtimestamp(newest_ns(path) // 10**9, UTC).date()
     return Header(Hints(), (day,), "")
+
+
+def not_dated(header: Header) -> str:
+    return f"its date is not told: taken as {header.days[0]}, by its name or its file's time"
 
 
 def _facts(
@@ -109,9 +113,7 @@ def _facts(
 ) -> Facts:
     notes, problems = [*said.notes], [broken] if broken else []
     if not header.date_text and not scanner.clock.is_epoch:
-        notes.append(
-            f"its date is not told: taken as {header.days[0]}, by its name or its file's time"
-        )
+        notes.append(not_dated(header))
     clock = scanner.clock
     if scanner.all_only and not counters.cores:
         notes.append(_ALL_ONLY)

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, tzinfo
 
 from msgspec import Struct
 
+from exhume.derive.stamp_words import month_by_name
 from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.local_times import ZONES_MINUTES, zone_name
 from exhume.ingest.piece import Claim, Hints, Trust
@@ -29,6 +30,7 @@ HEADER = re.compile(
     re.MULTILINE,
 )
 _NUMBERS = re.compile(r"\d+")
+_NAMED = re.compile(r"\b(\d{1,2}) ([^\W\d_]{3,}) (\d{4})\b")
 # 20:15:17, 08:15:17 PM; 20時15分17秒, 20时15分17秒, 20시 15분 17초
 _CLOCK = re.compile(r"(\d{1,2})(?::|[時时시] ?)(\d\d)(?::|[分분] ?)(\d\d)[秒초]?\s*(\S.*)?")
 # How the locales that count to 12 call the halves of the day, without points and blanks.
@@ -64,8 +66,12 @@ def parse(line: re.Match[bytes]) -> Header:
 
 
 def days_of(text: str) -> Iterator[date]:
-    """`2026-11-15`, `2026年11月15日`; `15.11.2026`; `11/15/26`, which may be `15/11/26` too."""
+    """`2026-11-15`, `2026年11月15日`; `15.11.2026`; `11/15/26`, which may be `15/11/26` too; of
+    India's locale `Sunday 15 November 2026`."""
     numbers = [found[0] for found in _NUMBERS.finditer(text)]
+    named = _NAMED.search(text)
+    if named is not None and (number := month_by_name(named[2])) is not None:
+        numbers = [named[3], str(number), named[1]]
     if len(numbers) != 3 or max(map(len, numbers)) > 4:
         return
     first, second, third = (int(number) for number in numbers)
@@ -98,7 +104,9 @@ def clock_of(text: str) -> tuple[int, bool] | None:
         names = {re.sub(r"[.\s]", "", text) for text in (half, half.split()[0])}
         is_late = bool(names & _EVENING)
         is_sure = is_late or bool(names & _MORNING)
-        hour = hour % 12 + (12 if is_late else 0)
+        if is_sure or hour <= 12:  # else it is a zone behind a clock of 24 hours: `20:15:17 IST`
+            hour = hour % 12 + (12 if is_late else 0)
+        is_sure |= hour > 12
     if hour > 23 or minute > 59 or second > 60:
         return None
     return hour * 3600 + minute * 60 + min(second, 59), is_sure

@@ -17,6 +17,7 @@ from exhume.ingest import mpstat_header
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
+from exhume.ingest.mpstat import not_dated, undated
 from exhume.ingest.mpstat_clock import DayClock, day_clock
 from exhume.ingest.mpstat_header import HEADER, LocalClaim, local_claim
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
@@ -33,6 +34,8 @@ _WHO = ("UID", "USER", "PID", "TGID")
 _HEADING = re.compile(
     rb"^[^\n]*\b(?:PID|TGID)\b[^\n]* %use?r[^\n]* %system[^\n]* Command[ \t\r]*$", re.M
 )
+_TIMED = re.compile(rb"\d{1,2}(?::|[\x80-\xff]{3})\d\d")
+_ABOVE = 3
 _NUMBER = re.compile(r"\d|-$")
 MAX_PROCESSES = 200_000
 """Whose totals are kept: those of processes long gone are of no use."""
@@ -40,7 +43,13 @@ MAX_PROCESSES = 200_000
 
 def is_text(head: bytes) -> bool:
     head = plain(head)
-    return HEADER.search(head[:4096]) is not None and _HEADING.search(head) is not None
+    heading = _HEADING.search(head)
+    if heading is None:
+        return False
+    return HEADER.search(head[:4096]) is not None or (
+        # What was pasted may begin with its table.
+        _TIMED.match(heading[0]) is not None and head.count(b"\n", 0, heading.start()) < _ABOVE
+    )
 
 
 def host_of(head: bytes) -> str:
@@ -50,8 +59,8 @@ def host_of(head: bytes) -> str:
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     head = HEADER.search(plain(source.head())[:4096])
-    header = mpstat_header.parse(head) if head else None
-    if header is None or not header.days:
+    header = mpstat_header.parse(head) if head else undated(source.path)
+    if not header.days:
         raise ParseError(str(source.path), 1, "`Linux RELEASE (HOST) DATE …` with a date")
     said = local_claim(header, source.path.name, context.clock.zone)
     intervals = _Intervals(day_clock(header, context.clock.zone))
@@ -68,6 +77,8 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     intervals.finish()
     yield from _pieces(header.hints, said, intervals)
     notes = [*said.notes]
+    if not header.date_text and not intervals.clock.is_epoch:
+        notes.append(not_dated(header))
     if intervals.no_start:
         notes.append("when its first interval began is not told: it is left out")
     problems = [broken] if broken else []
