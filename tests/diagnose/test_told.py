@@ -77,6 +77,17 @@ def test_of_a_trace_the_call_is_told_and_not_how_it_was_entered() -> None:
     assert (hold.call, hold.deepest) == ("__x64_sys_write", "shrink_node")
 
 
+def test_a_thread_of_the_kernel_is_held_in_no_call() -> None:
+    frames = "raid5_get_active_stripe;raid5d;md_thread;kthread;ret_from_fork"
+    one = stuck("softlockup", "md0_raid5", comm="md0_raid5", pid=9, stalled_seconds=26.0,
+                frames=frames)  # fmt: skip
+    (found,) = told_holds((one,), ())
+    assert (found.call, found.deepest) == ("", "raid5_get_active_stripe")
+    assert {symptom.kind for symptom in symptoms(observation(events=(one,), holds=(found,)))} == {
+        "lockup"
+    }
+
+
 def sampled(*there: Occupant) -> tuple[Occupant, ...]:
     """With what a soft lockup of `payer` tells besides."""
     during = Occupancy(7, span(50, 60), 100, there, 0.0)

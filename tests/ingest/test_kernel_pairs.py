@@ -79,6 +79,30 @@ def test_the_kernel_itself_tells_wall_time_now_and_then() -> None:
     assert (claim.offset_ns, claim.trust) == (1_794_773_712_500_000_000, Trust.UPTIME)
 
 
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("PM: RTC time: 20:15:13, date: 2026-11-15", 1_794_773_713),
+        ("RTC time:  8:15:13, date: 11/15/26", 1_794_730_513),
+        ("RTC time: 165:165:165, date: 165/165/65", None),
+        ("RTC time: 20:15:13, date: 2026-13-15", None),
+    ],
+)
+def test_the_hardware_clock_as_it_is_read_at_first_will_do(line: str, seconds: int | None) -> None:
+    hints = KernelHints()
+    hints.look(NS, line)
+    claim = hints.claim()
+    assert (claim and claim.offset_ns) == (seconds and (seconds - 1) * NS)
+    # What the clock was set by is the better one, and stays.
+    hints.look(
+        4 * NS, "rtc_cmos 00:05: setting system clock to 2026-11-15T20:15:16 UTC (1794773716)"
+    )
+    hints.look(5 * NS, line)
+    claim = hints.claim()
+    assert claim is not None
+    assert claim.offset_ns == 1_794_773_712 * NS
+
+
 def test_lines_after_a_sleep_are_placed_after_it() -> None:
     pairs = KernelPairs()
     for second in range(100, 130):

@@ -12,6 +12,8 @@ from exhume.model.occupancy import Hold, Occupancy, Occupant
 from exhume.model.window import Window
 
 SECOND_NS = 1_000_000_000
+_KERNEL_THREAD = {"kthread", "ret_from_fork", "ret_from_fork_asm", "kernel_thread_helper"}
+"""What the trace of one begins with: it is in the kernel all its life, not in a call."""
 _STUCK = ("softlockup", "hardlockup", "rcu.self", "rcu.core")
 
 
@@ -31,7 +33,7 @@ def told_holds(events: Sequence[EventAnswer], sampled: Sequence[Hold]) -> tuple[
                     tid=event.pid if event.pid is not None else -1,
                     cgroup="",
                     is_one_call=True,
-                    call=frames[-1] if frames else "",
+                    call="" if _KERNEL_THREAD & set(frames) else "".join(frames[-1:]),
                     deepest=frames[0] if frames else "",
                     is_told=True,
                 )

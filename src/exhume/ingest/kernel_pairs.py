@@ -27,6 +27,11 @@ _HARDWARE_CLOCK = re.compile(
     r"setting system clock to (?:(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d) UTC\b)?"
     r"(?:.{0,32} \((\d{9,10})\))?"
 )
+# PM: RTC time: 20:15:13, date: 2026-11-15; before 5.3 `RTC time: 20:15:13, date: 11/15/26`
+_RTC = re.compile(
+    r"RTC time: {1,2}(\d{1,2}:\d\d:\d\d), date: "
+    r"(?:(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)|(?P<m>\d\d)/(?P<d>\d\d)/(?P<y>\d\d))(?!\d)"
+)
 # audit: type=2000 audit(1794773713.572:1): state=initialized
 _AUDIT = re.compile(r"audit\((\d{9,10})\.(\d{3}):\d{1,12}\)")
 
@@ -106,9 +111,10 @@ class KernelHints(Struct):
             found = _AUDIT.search(text)
             if found is not None and kernel_ns >= _SETTLED_NS:
                 self._audit.append(int(found[1]) * NS + int(found[2]) * 1_000_000 - kernel_ns)
-        elif "setting system clock to" in text:
-            told = _hardware_seconds(text)
-            if told is not None:
+        elif "setting system clock to" in text or "RTC time: " in text:
+            is_early = "RTC time: " in text  # only read; what sets the clock is said later
+            told = _rtc_seconds(text) if is_early else _hardware_seconds(text)
+            if told is not None and not (is_early and self._hardware is not None):
                 how = "by the hardware clock when it booted: a second or two off"
                 self._hardware = Claim(told * NS - kernel_ns, Trust.HARDWARE_CLOCK, how)
 
@@ -135,4 +141,16 @@ def _hardware_seconds(text: str) -> int | None:
     try:
         return int(datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00").timestamp())
     except ValueError:  # no date, or the 31st of February
+        return None
+
+
+def _rtc_seconds(text: str) -> int | None:
+    found = _RTC.search(text)
+    if found is None:
+        return None
+    year = found["year"] or f"20{found['y']}"
+    day = f"{year}-{found['month'] or found['m']}-{found['day'] or found['d']}"
+    try:
+        return int(datetime.fromisoformat(f"{day}T{found[1]:0>8}+00:00").timestamp())
+    except ValueError:
         return None
