@@ -87,3 +87,8 @@ def test_a_line_happened_when_it_says_itself(text: str, moved_s: float) -> None:
     read_ns = 50 * second
     (one,) = at_their_own_time([Event(read_ns, "job-log", "x", text)], 1_794_787_150 * second)
     assert one.time_ns == read_ns + moved_s * second
+
+
+def test_a_file_server_that_does_not_answer_is_named() -> None:
+    line = LogLine(1, "nfs: server 10.0.0.1 not responding, still trying", 5)
+    assert [event.subject for event in events_of([line], kernel_log())] == ["10.0.0.1"]

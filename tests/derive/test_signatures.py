@@ -146,6 +146,12 @@ def test_devices_of_any_bus_are_known(before: str, driver: str, device: str) -> 
     assert names == (driver, device, "eth1")
 
 
+@pytest.mark.parametrize("device", ["fd0", "sr0"])
+def test_a_drive_that_nothing_is_in_is_no_disk_that_failed(device: str) -> None:
+    assert match(f"blk_update_request: I/O error, dev {device}, sector 0 op 0x0:(READ)") is None
+    assert match(f"Buffer I/O error on dev {device}, logical block 0, async page read") is None
+
+
 def test_what_the_hardware_corrected_is_no_fault() -> None:
     for line in (
         "{1}[Hardware Error]: event severity: corrected",

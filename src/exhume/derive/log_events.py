@@ -23,7 +23,7 @@ _FOLD_NS = 1_000_000_000
 _WARNING = 4
 # What tells two lines of one signature apart: the first that a match has names the subject.
 _SUBJECTS = (
-    *("unit", "interface", "device", "comm", "cgroup", "pod", "node", "object", "table"),
+    *("unit", "interface", "device", "comm", "cgroup", "pod", "node", "object", "table", "server"),
     "victim",
 )
 _APART = ("queue", "core", "pid")
