@@ -39,6 +39,19 @@ def test_files_that_would_have_told_are_named(tmp_path: Path) -> None:
         assert not [word for word in OF_A_RECORDER if word in said]
 
 
+def test_that_nobody_was_harmed_is_not_said_without_asking_for_the_logs(tmp_path: Path) -> None:
+    recording = imported(tmp_path, LOADAVG)
+    case = why(recording, recording.window(), Question())
+    assert case.verdict.status == "healthy"
+    assert any("dmesg" in gap for gap in case.gaps)
+    stuck = "watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [a:7]"
+    line = f"2026-11-15T20:15:40.000000+00:00 node-1 kernel: {stuck}\n"
+    log = made.write(tmp_path / "kern.log", line)
+    do_import(tmp_path / "both", made.write(tmp_path / "copies.log", mark(0) + LOADAVG), log)
+    both = Recording.open(tmp_path / "both")
+    assert not any("dmesg" in gap for gap in why(both, both.window(), Question()).gaps)
+
+
 def test_a_count_of_directories_is_what_makes_zombies_of_cgroups(tmp_path: Path) -> None:
     recording = imported(tmp_path, CGROUPS)
     (said,) = zombies(recording, recording.window()).missing

@@ -36,6 +36,7 @@ MOST_STALLS = 16
 MOST_TRIED = 4
 MOST_BESIDES = 3
 _MOSTLY = 0.5
+_LOGS = ("kernel-log", "job-log")
 AROUND_NS = 900 * SECOND_NS
 MOST_AROUND_NS = 3600 * SECOND_NS
 
@@ -206,6 +207,11 @@ def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:
             "most of this window has no stack samples: who was on a core can't be told; "
             + ("" if of_files else "record with CAP_PERFMON, or ")
             + "import perf captures"
+        )
+    if of_files and not any(event.kind in _LOGS for event in seen.events):
+        found.append(
+            "no log among the files tells of harm in this window: if the kernel's (dmesg) and the "
+            "application's own are not among them, import them too"
         )
     if seen.load is None:
         found.append("no times of cores: import mpstat or copies of /proc/stat with it")
