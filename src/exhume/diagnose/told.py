@@ -22,7 +22,8 @@ def told_holds(events: Sequence[EventAnswer], sampled: Sequence[Hold]) -> tuple[
     found = []
     for event, window in _stuck(events):
         known = any(hold.core == event.core and hold.window.overlaps(window) for hold in sampled)
-        frames = inside(_frames(event))
+        trace = _frames(event)
+        frames = inside(trace)
         if event.core is not None and not known:
             found.append(
                 Hold(
@@ -33,7 +34,7 @@ def told_holds(events: Sequence[EventAnswer], sampled: Sequence[Hold]) -> tuple[
                     tid=event.pid if event.pid is not None else -1,
                     cgroup="",
                     is_one_call=True,
-                    call="" if _KERNEL_THREAD & set(frames) else "".join(frames[-1:]),
+                    call="" if _KERNEL_THREAD & set(trace) else "".join(frames[-1:]),
                     deepest=frames[0] if frames else "",
                     is_told=True,
                 )
