@@ -388,7 +388,6 @@ static const uint8_t *stack_end(const uint8_t **begin, const uint8_t *end, int a
             continue;
         }
         if (!is_stack_line(p, eol)) {
-            if (skip_spaces(p, eol) == eol) return p; /* nearly all */
             /* Not where a terminal broke a frame's line in two. */
             int goes_on = has_times && is_even(before, p) ? is_complaint(p, end, at_end) : 0;
             if (!goes_on) return p;
