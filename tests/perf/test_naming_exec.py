@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from exhume.perf.history import EXEC_NS
+from exhume.perf.records import NO_FORKS
 from tests.perf.records_encoder import KERNEL, USER
-from tests.perf.test_history import Story
-from tests.perf.test_naming import CODE, CODE_AT, NO_TABLE, NO_TABLE_AT, Row, k, name, u
+from tests.perf.test_history import Story, told
+from tests.perf.test_naming import CODE, CODE_AT, NO_TABLE, NO_TABLE_AT, Row, k, name, namer, raw, u
 
 EXEC = Story(
     execs=[(0, 100, 100, "sh"), (40, 100, 100, "true")],
@@ -32,3 +33,25 @@ def test_until_exec_returns_the_address_is_the_old_programs() -> None:
     ]
     later = name(chains[:1], [Row(0, time=50 + EXEC_NS)], story=EXEC)
     assert later.paths[0][1].name == "[unknown]"
+
+
+def test_what_is_known_of_an_exec_does_not_end_with_the_chunk_in_which_it_began() -> None:
+    chain = [KERNEL, k("do_syscall_64"), USER, u("work")]
+    at_once, in_two = (namer(story=EXEC) for _ in range(2))
+    rows = [Row(0, time=45), Row(0, time=50), Row(0, time=50 + EXEC_NS)]
+    _, together = at_once.name(raw([chain], rows))
+    apart = []
+    for row in rows:
+        apart += in_two.name(raw([chain], [row]))[1].tolist()
+        in_two._history.forget_dead(NO_FORKS)
+    assert apart == together.tolist()
+    assert apart[0] == apart[1] != apart[2]
+
+
+def test_the_program_before_is_forgotten_once_others_start_later() -> None:
+    known = namer(story=EXEC)._history
+    known.forget_dead(NO_FORKS)
+    both = len(known.spaces)
+    known.learn(told(Story(execs=[(50 + EXEC_NS, 200, 200, "later")])))
+    known.forget_dead(NO_FORKS)
+    assert len(known.spaces) == both  # the one that was left went, the new one came

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.model.arrays import I64, U64
-from exhume.perf.attr import CONTEXT_KERNEL, CONTEXT_USER
+from exhume.perf.joins import library
 
 
 class Chains(Struct, frozen=True):
@@ -22,21 +22,15 @@ class Chains(Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.count)
 
-    def lone_user_word(self, stacks: I64) -> U64:
+    def lone_user_words(self, stacks: I64) -> U64:
         """Of each of these the program's address, where the kernel was entered from it and nothing
         is known of its callers; else 0."""
-        at, count = self.at[stacks], self.count[stacks].astype(np.uint64)
-        found = np.zeros(len(stacks), np.uint64)
-        for part in self.words:
-            begin = np.uint64(part.ctypes.data)
-            here = (count > 2) & (at >= begin) & (at < begin + np.uint64(part.nbytes))
-            rows = np.flatnonzero(here)
-            first = (at[rows] - begin) // np.uint64(8)
-            last = first + count[rows] - np.uint64(1)
-            is_lone = (part[first] == np.uint64(CONTEXT_KERNEL)) & (
-                part[last - np.uint64(1)] == np.uint64(CONTEXT_USER)
-            )
-            found[rows] = np.where(is_lone, part[last], np.uint64(0))
+        numbers = np.ascontiguousarray(stacks, np.int64)
+        found = np.empty(len(numbers), np.uint64)
+        library().xh_lone_user_words(
+            self.at.ctypes.data, self.count.ctypes.data, numbers.ctypes.data, len(numbers),
+            found.ctypes.data,
+        )  # fmt: skip
         return found
 
 

@@ -192,17 +192,18 @@ class History:
     def space(self, pid: I32, time: I64) -> I64:
         return self._space.at(pid.astype(np.int64), time)
 
-    def before_exec(self, pid: I32, time: I64) -> I64:
-        """The address space that a process left shortly before; UNKNOWN where it left none."""
-        key = pid.astype(np.int64)
-        row = last_before(self._space.key, self._space.time, key, time)
-        if not len(self._space.time):
-            return np.full(len(row), UNKNOWN, np.int64)
-        since = self._space.time[np.maximum(row, 0)]
-        is_fresh = (row >= 0) & (since > time - EXEC_NS)
-        found = np.full(len(row), UNKNOWN, np.int64)
-        found[is_fresh] = self._space.at(key[is_fresh], since[is_fresh] - 1)
-        return found
+    def spaces_before(self, pid: I32, time: I64) -> tuple[I64, I64]:
+        """The address space of each, and which one its process left for it shortly before; UNKNOWN
+        where there is none."""
+        said = self._space
+        if not len(said.time):
+            unknown = np.full(len(pid), UNKNOWN, np.int64)
+            return unknown, unknown
+        row = last_before(said.key, said.time, pid.astype(np.int64), time)
+        at = np.maximum(row, 0)
+        left = said.at(said.key, np.maximum(said.time, BEFORE_ALL + 1) - 1)
+        is_fresh = (row >= 0) & (said.time[at] > time - EXEC_NS)
+        return np.where(row >= 0, said.value[at], UNKNOWN), np.where(is_fresh, left[at], UNKNOWN)
 
     def since(self, pid: I32, time: I64) -> I64:
         """When the process forked off or started a program; UNKNOWN where before us."""
@@ -244,10 +245,11 @@ class History:
         dead_pids = exits.pid[exits.pid == exits.tid].astype(np.int64)
         last_exit = exits.time[exits.pid == exits.tid]
         self._comm = _latest(self._comm, dead_tids, exits.time)
-        self._space = _latest(self._space, dead_pids, last_exit)
+        spaces, self._space = self._space, _latest(self._space, dead_pids, last_exit)
         self._cgroup = _latest(self._cgroup, dead_pids, last_exit)
         self._parent = _latest(self._parent, dead_pids, last_exit)
         self.has_too_many |= max(len(self._comm.key), len(self._space.key)) >= MOST_ALIVE
+        self._space = concat([_left_lately(spaces, self._space), self._space], NOTHING_SAID)
         alive = distinct(self._space.value)
         self._maps = self._maps.of(alive)
         living = is_in(self.spaces, alive)
@@ -268,4 +270,13 @@ def _latest(said: Statement, dead: I64, died: I64) -> Statement:
     if len(rows) > MOST_ALIVE:
         newest = np.argpartition(said.time[rows], -MOST_ALIVE)[-MOST_ALIVE:]
         rows = rows[np.sort(newest)]
+    return Statement(said.time[rows], said.key[rows], said.value[rows])
+
+
+def _left_lately(said: Statement, latest: Statement) -> Statement:
+    """What was said before the latest word on a key: an exec that goes on needs it."""
+    now = int(latest.time.max(initial=BEFORE_ALL + EXEC_NS))
+    fresh = np.flatnonzero(latest.time > now - EXEC_NS)
+    row = last_before(said.key, said.time, latest.key[fresh], latest.time[fresh] - 1)
+    rows = row[row >= 0]
     return Statement(said.time[rows], said.key[rows], said.value[rows])

@@ -6,7 +6,7 @@
  */
 #include "joins.h"
 
-enum { JOINS_ABI = 6 };
+enum { JOINS_ABI = 7 };
 
 int xh_joins_abi(void) { return JOINS_ABI; }
 

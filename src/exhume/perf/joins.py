@@ -11,7 +11,7 @@ import numpy as np
 from exhume.clibrary import C_I64, C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I64
 
-ABI = 6
+ABI = 7
 MOST_ROWS = (1 << 32) - 3
 """Two of the numbers say why there is none."""
 
@@ -39,6 +39,7 @@ def library() -> ctypes.CDLL:
         "xh_tree_children": (C_INT, [POINTER, POINTER, POINTER, C_U64, POINTER]),
         "xh_tree_modes": (POINTER, [POINTER]),
         "xh_tree_name": (C_I64, [POINTER] * 7),
+        "xh_lone_user_words": (None, [*[POINTER] * 3, C_U64, POINTER]),
     }
     return load("perf/_joins", ("xh_joins_abi", ABI), functions)
 

@@ -80,27 +80,23 @@ class Namer:
         threads = self._thread_numbers(raw, first, [column[first] for column in columns])
         names, name = distinct_rows(comm[first])
         chains = chains_of(raw.words, raw.word_start, raw.word_count)
-        rows = name.take(who), self._spaces(raw, chains, first, who), raw.stack
+        rows = name.take(who), self._spaces(raw, chains), raw.stack
         nodes = self._stacks.add(chains, comm[first[names]], rows, self.comm_text)
         return threads.take(who), nodes
 
-    def _spaces(self, raw: RawSamples, chains: Chains, first: I64, who: I64) -> I64:
-        """Until exec returns, the program's address is one of the program that was there before.
-
-        `who`: the thread of each sample, under one name; `first` is the first sample of it.
-        """
-        space = self._history.space(raw.pid, raw.time)
-        left = self._history.before_exec(raw.pid[first], raw.time[first])
-        if (left == UNKNOWN).all():
-            return space
-        rows = np.flatnonzero((left.take(who) != UNKNOWN) & (raw.stack != UNKNOWN))
-        address = chains.lone_user_word(raw.stack[rows])
+    def _spaces(self, raw: RawSamples, chains: Chains) -> I64:
+        """Until exec returns, the program's address is one of the program that was there before."""
+        space, left = self._history.spaces_before(raw.pid, raw.time)
+        rows = np.flatnonzero((left != UNKNOWN) & (raw.stack != UNKNOWN))
+        address = chains.lone_user_words(raw.stack[rows])
         rows, address = rows[address != 0], address[address != 0]
-        before = left[who[rows]]
+        if not len(rows):
+            return space
         maps = self._history.maps
-        is_old = (maps.at(space[rows], address)[0] == 0) & (maps.at(before, address)[0] != 0)
-        space = space.copy()
-        space[rows[is_old]] = before[is_old]
+        elsewhere = np.flatnonzero(maps.at(space[rows], address)[0] == 0)
+        rows, address = rows[elsewhere], address[elsewhere]
+        is_old = maps.at(left[rows], address)[0] != 0
+        space[rows[is_old]] = left[rows[is_old]]
         return space
 
     def _thread_numbers(self, raw: RawSamples, first: I64, keys: list[I64]) -> I64:

@@ -7,6 +7,7 @@
  */
 #include "joins.h"
 
+#define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER ((uint64_t)-512)
 #define CONTEXT_GUEST_USER ((uint64_t)-2560)
 #define FIRST_MARKER ((uint64_t)-4095)
@@ -449,4 +450,18 @@ int64_t xh_tree_name(xh_tree *t, const xh_names *names, const xh_maps *maps, con
     namer_free(&w);
     free(slots);
     return is_done ? (int64_t)done : -1;
+}
+
+/* Of stacks, by number, the program's address where the kernel was entered from it and nothing is known of
+ * its callers; else 0. */
+void xh_lone_user_words(const uint64_t *const *words, const int64_t *count, const int64_t *stacks, uint64_t n,
+                        uint64_t *found) {
+    enum { AHEAD = 16 }; /* they lie anywhere */
+    for (uint64_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) __builtin_prefetch(words[stacks[i + AHEAD]]);
+        const uint64_t *stack = words[stacks[i]];
+        int64_t depth = count[stacks[i]];
+        int is_lone = depth > 2 && stack[0] == CONTEXT_KERNEL && stack[depth - 2] == CONTEXT_USER;
+        found[i] = is_lone ? stack[depth - 1] : 0;
+    }
 }
