@@ -25,6 +25,7 @@ import argparse
 import gc
 import math
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -47,6 +48,7 @@ from exhume.perf.script import ScriptReader
 
 ROUNDS = 3
 RATE_HZ = 9999
+_LOOK_MS = 20
 _LEAST_MARK = np.uint64(2**64 - 4095)
 """PERF_CONTEXT_MAX: from here on a word of a call chain says whose addresses follow."""
 # Keeps every core busy in both modes, with stacks of all depths and some programs that come and go.
@@ -123,15 +125,18 @@ def of_process(command: Sequence[str], out: Path | None = None) -> Cost:
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with open(out or os.devnull, "wb") as stdout:
         child = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, env=env)
+        handle, ended = os.pidfd_open(child.pid), select.poll()
+        ended.register(handle, select.POLLIN)
         # ru_maxrss would count what we ourselves held when the child was started.
-        while not (found := os.wait4(child.pid, os.WNOHANG))[0]:
+        while not ended.poll(_LOOK_MS):
             peak_kib = max(peak_kib, _peak_kib(child.pid))
-            time.sleep(0.02)
-    _, status, usage = found
+    wall_seconds = time.perf_counter() - began
+    os.close(handle)
+    _, status, usage = os.wait4(child.pid, 0)
     if status:
         raise SystemExit(f"{' '.join(command[:3])} failed with {status}")
     cpu = usage.ru_utime + usage.ru_stime
-    return Cost(cpu, time.perf_counter() - began, peak_kib / 1024)
+    return Cost(cpu, wall_seconds, peak_kib / 1024)
 
 
 def _peak_kib(pid: int) -> int:
