@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from exhume.model.arrays import I64, U8, U16, U32, U64, Bool
 from exhume.perf.symbols.names import MAX_NAME_BYTES, gather
 from exhume.perf.symbols.table import NOWHERE, LoadSegment, SymbolTable
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 MAX_SYMBOLS = 2_000_000
 MAX_NAMES_BYTES = 64 << 20
@@ -65,28 +69,34 @@ def build(
         none = np.zeros(0, np.uint64)
         empty = (none, none, np.zeros(1, np.uint32), b"", np.zeros(0, np.uint16))
         return SymbolTable(*empty, tuple(modules), tuple(load_segments))
-    start = np.concatenate([p.start for p in pieces])
-    size = np.concatenate([p.size for p in pieces])
-    limit = np.concatenate([p.limit for p in pieces])
-    if (start[1:] > start[:-1]).all():
-        rows, longest = np.arange(count), size
-    else:
+    start = _joined([p.start for p in pieces])
+    size = _joined([p.size for p in pieces])
+    limit = _joined([p.limit for p in pieces])
+    rows: I64 | slice = slice(None)
+    longest = size
+    if not (start[1:] > start[:-1]).all():
         order = np.argsort(start, kind="stable")
         rows, group = _one_per_start(start, _preference(pieces, size), order)
         # Aliases of different length: the code belongs to that start up to the longest end.
         longest = np.maximum.reduceat(size[order], group)
-    keep = ~_labels_inside_functions(start[rows], longest)
-    rows, longest = rows[keep], longest[keep]
+    inside = _labels_inside_functions(start[rows], longest)
+    if inside.any():
+        rows, longest = np.arange(count)[rows][~inside], longest[~inside]
     names, name_offset = _gather(pieces, rows)
     return SymbolTable(
         start=start[rows],
         end=_ends(start[rows], longest, limit[rows]),
         name_offset=name_offset,
         names=names,
-        module=np.concatenate([_modules_of(p) for p in pieces])[rows],
+        module=_joined([_modules_of(p) for p in pieces])[rows],
         modules=tuple(modules),
         load_segments=tuple(load_segments),
     )
+
+
+def _joined(columns: Sequence[NDArray[Scalar]]) -> NDArray[Scalar]:
+    """One after the other; of one alone no copy is made."""
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
 def raw(table: SymbolTable) -> Symbols:
@@ -128,21 +138,22 @@ def _bounded(pieces: Sequence[Symbols]) -> Iterator[Symbols]:
     """Nobody's file may cost more than these; what is beyond is left unnamed."""
     left, bytes_left = MAX_SYMBOLS, MAX_NAMES_BYTES
     for piece in pieces:
-        within = np.cumsum(piece.name_end - piece.name_start) <= bytes_left
-        fits = min(left, int(np.count_nonzero(within)))
-        kept = piece if fits == len(piece) else piece.where(np.arange(len(piece)) < fits)
-        left -= fits
-        bytes_left -= int((kept.name_end - kept.name_start).sum())
-        if fits:
+        sizes, kept = piece.name_end - piece.name_start, piece
+        if len(piece) > left or int(sizes.sum()) > bytes_left:
+            fits = min(left, int(np.count_nonzero(np.cumsum(sizes) <= bytes_left)))
+            kept, sizes = piece.where(np.arange(len(piece)) < fits), sizes[:fits]
+        left -= len(kept)
+        bytes_left -= int(sizes.sum())
+        if len(kept):
             yield kept
 
 
 def _preference(pieces: Sequence[Symbols], size: U64) -> U8:
     """Lower is better: a size, then a function's type, then its binding, then a public name."""
-    rank = np.concatenate([p.rank for p in pieces])
+    rank = _joined([p.rank for p in pieces])
     names = [_Beginnings(p) for p in pieces]
-    underscores = np.concatenate([one.underscores() for one in names])
-    labels = np.concatenate([one.are_labels() for one in names])
+    underscores = _joined([one.underscores() for one in names])
+    labels = _joined([one.are_labels() for one in names])
     unsized = (size == 0).astype(np.uint8)
     preference: U8 = (labels << 6) | (unsized << 5) | (rank << 2) | underscores
     return preference
@@ -187,6 +198,8 @@ def _one_per_start(start: U64, preference: U8, order: I64) -> tuple[I64, I64]:
 
 def _labels_inside_functions(start: U64, size: U64) -> Bool:
     """Unsized labels within a sized function are its parts (loops of assembler), not functions."""
+    if not size.any():
+        return np.zeros(len(size), np.bool_)
     ends = np.where(size > 0, _add(start, size), np.uint64(0))
     reach = np.maximum.accumulate(ends)
     before = np.concatenate((np.zeros(1, np.uint64), reach[:-1]))
@@ -197,7 +210,8 @@ def _labels_inside_functions(start: U64, size: U64) -> Bool:
 def _ends(start: U64, size: U64, limit: U64) -> U64:
     following = np.concatenate((start[1:], limit[-1:]))
     extended = np.where(limit > start, np.minimum(following, limit), following)
-    return np.where(size > 0, _add(start, size), np.maximum(extended, start))
+    reached = np.maximum(extended, start)
+    return np.where(size > 0, _add(start, size), reached) if size.any() else reached
 
 
 def _add(start: U64, size: U64) -> U64:
@@ -210,18 +224,19 @@ def _modules_of(piece: Symbols) -> U16:
     return np.zeros(len(piece), np.uint16) if piece.module is None else piece.module
 
 
-def _gather(pieces: Sequence[Symbols], rows: I64) -> tuple[bytes, U32]:
+def _gather(pieces: Sequence[Symbols], rows: I64 | slice) -> tuple[bytes, U32]:
     """The names of the chosen rows, one after the other, in the order of the rows."""
-    begin = np.concatenate([p.name_start for p in pieces])[rows]
-    end = np.concatenate([p.name_end for p in pieces])[rows]
-    size = np.minimum(end - begin, MAX_NAME_BYTES)
-    offsets = np.concatenate(([0], np.cumsum(size)))
+    begin = _joined([p.name_start for p in pieces])[rows]
+    size = np.minimum(_joined([p.name_end for p in pieces])[rows] - begin, MAX_NAME_BYTES)
+    offsets = np.zeros(len(size) + 1, np.int64)
+    np.cumsum(size, out=offsets[1:])
     gathered: U8 = np.empty(int(offsets[-1]), np.uint8)
     first = 0
     for piece in pieces:
-        mine: slice | I64 = slice(0, len(rows))
+        mine: slice | I64 = slice(None)
         if len(pieces) > 1:
-            mine = np.flatnonzero((rows >= first) & (rows < first + len(piece)))
+            chosen = np.arange(sum(map(len, pieces)))[rows]
+            mine = np.flatnonzero((chosen >= first) & (chosen < first + len(piece)))
             first += len(piece)
         gather(piece.blob, begin[mine], size[mine], offsets[:-1][mine], gathered)
     return gathered.tobytes(), offsets.astype(np.uint32)

@@ -16,10 +16,9 @@ from typing import TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from exhume.derive.sets import is_in
 from exhume.errors import ParseError
 from exhume.host import Host, read_bytes
-from exhume.model.arrays import I64, U16, U64, Bool
+from exhume.model.arrays import I64, U8, U16, U64, Bool
 from exhume.perf.symbols.build import GLOBAL, LOCAL, WEAK, Symbols, build, of_rows, raw
 from exhume.perf.symbols.names import Lines, kallsyms_lines
 from exhume.perf.symbols.table import SymbolTable
@@ -33,6 +32,10 @@ _EXPECTED = "`address type name`"
 _MAX_MODULES = 1 << 16
 # Where no symbol follows: the rest of the page, as perf has it.
 _LAST_BYTES = 4096
+_NO_CODE = 255
+_RANKS: U8 = np.full(256, _NO_CODE, np.uint8)
+"""By the letter of a symbol's type, which rank its name has."""
+_RANKS[list(b"TWwt")] = GLOBAL, WEAK, WEAK, LOCAL
 # `__lock_text_start`, `_stext`, `__irqentry_text_end`, `_sinittext`
 _BOUNDARY = re.compile(rb"_*\w*text_(?:start|end|begin)|_[se]?(?:init)?text|_(?:start|end)")
 
@@ -69,13 +72,11 @@ def parse(data: bytes, path: str = "kallsyms") -> Kallsyms:
     name, name_end = lines.name, lines.name_end
     if not address.any():
         return Kallsyms(None, HIDDEN)
-    is_text = is_in(kind, np.frombuffer(b"tTwW", np.uint8))
+    rank = _RANKS.take(kind)
     module, modules = _modules(data, lines, path)
     limit = _next_address(address)
-    rank = np.select([kind == ord("T"), (kind == ord("w")) | (kind == ord("W"))], [GLOBAL, WEAK])
-    rank = np.where(kind == ord("t"), LOCAL, rank).astype(np.uint8)
-    keep = is_text & (name_end > name) & (address > 0)
-    keep &= _best_of_each(address, keep, data, name, name_end)
+    keep = (rank != _NO_CODE) & (name_end > name) & (address > 0)
+    keep = _best_of_each(address, keep, data, name, name_end)
     functions = Symbols(
         start=address[keep],
         size=np.zeros(int(keep.sum()), np.uint64),
@@ -96,21 +97,16 @@ def _best_of_each(address: U64, keep: Bool, data: bytes, name: I64, name_end: I6
     (symbols__fixup_end, choose_best_symbol): what is left is the last one of the file, whether weak
     or local. So it calls __do_softirq __softirqentry_text_start, which says where a section begins.
     """
-    rows = np.flatnonzero(keep)
-    best = np.zeros(len(address), np.bool_)
-    if not len(rows):
-        return best
-    order = rows[np.argsort(address[rows], kind="stable")]
-    group = np.flatnonzero(np.diff(address[order], prepend=np.uint64(0)))
-    is_shared = np.diff(group, append=len(order)) > 1
-    best[order[group[~is_shared]]] = True
-    for begin, count in zip(
-        group[is_shared].tolist(),
-        np.diff(group, append=len(order))[is_shared].tolist(),
-        strict=True,
-    ):
-        same = order[begin : begin + count].tolist()
+    order, best = np.flatnonzero(keep), keep.copy()
+    ordered = address[order]
+    if (ordered[1:] < ordered[:-1]).any():
+        order = order[np.argsort(ordered, kind="stable")]
+        ordered = address[order]
+    again = np.flatnonzero(ordered[1:] == ordered[:-1])
+    for run in np.split(again, 1 + np.flatnonzero(np.diff(again) > 1)) if len(again) else ():
+        same = order[run[0] : run[-1] + 2].tolist()
         named = [r for r in same if not _BOUNDARY.fullmatch(data[name[r] : name_end[r]])]
+        best[same] = False
         best[(named or same)[-1]] = True
     return best
 
