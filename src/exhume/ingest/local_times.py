@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from exhume.derive.stamps import NS, Stamp
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.ingest.zone_axis import ZoneAxis
 
-MINUTE_NS = 60 * NS
+if TYPE_CHECKING:  # its patterns take 4 ms to compile, and captures have no use for them
+    from exhume.derive.stamps import Stamp
+
+_SECOND_NS = 1_000_000_000
+MINUTE_NS = 60 * _SECOND_NS
 _YEARS = 10
 # Whole hours, and the zones between them that are in use.
 ZONES_MINUTES = (
@@ -102,14 +106,14 @@ class LocalTimes(Struct):
 
 def _other_years(last_ns: int) -> Iterator[tuple[int, int]]:
     """Which year, and how far it is from the one that was taken."""
-    last = datetime.fromtimestamp(last_ns // NS, UTC)
+    last = datetime.fromtimestamp(last_ns // _SECOND_NS, UTC)
     for back in range(1, _YEARS):
         for year in (last.year - back, last.year + back):
             try:
                 moved = last.replace(year=year)
             except ValueError:  # the 29th of February
                 continue
-            yield year, round((moved - last).total_seconds()) * NS
+            yield year, round((moved - last).total_seconds()) * _SECOND_NS
 
 
 def _how(east_minutes: int, year: int) -> str:
