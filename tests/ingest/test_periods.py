@@ -31,6 +31,15 @@ def test_a_few_of_them_and_periods_that_differ_a_little_are_not_worth_a_word() -
     assert note_of(*[900_000, 4_800_000, 2_000_000] * 20) == ""
 
 
+@given(st.integers(-5, (1 << 63) - 1), st.integers(0, 40))
+def test_a_period_that_never_changes_counts_as_often_as_one_that_does(period: int, n: int) -> None:
+    alike, with_others = Periods(), Periods()
+    alike.add(np.array([period] * n, np.int64))
+    with_others.add(np.array([period] * n + [-9], np.int64))
+    assert alike.counts.tolist() == with_others.counts.tolist()
+    assert np.allclose(alike.sums, with_others.sums)
+
+
 @given(st.lists(st.integers(-5, (1 << 63) - 1), max_size=40), st.integers(0, 40))
 def test_what_several_saw_is_what_one_would_have_seen(periods: list[int], at: int) -> None:
     apart, other, whole = Periods(), Periods(), Periods()

@@ -169,15 +169,17 @@ class PerfShare:
         if self._data.has_deferred:
             epoch = self._names.deferred.joined(epoch)
         samples, collected = epoch.samples, self._collected
-        wanted = self.is_wanted()[samples.event]
-        time, core = samples.time.astype(np.int64), cores_of(samples.cpu)
+        wanted = self.is_wanted().take(samples.event)
+        time, core = samples.time.view(np.int64), cores_of(samples.cpu)
         time = collected.times(time, wanted & (time == 0), self.rate_hz())
         wanted = collected.possible(time, wanted)
+        # Mostly all: then nothing is copied.
+        rows: Bool | slice = slice(None) if wanted.all() else wanted
         collected.seen.add(
-            time[wanted],
-            core[wanted],
-            samples.tid[wanted],
-            samples.period[wanted].view(np.int64),
+            time[rows],
+            core[rows],
+            samples.tid[rows],
+            samples.period[rows].view(np.int64),
             self.rate_hz(),
         )
         is_idle = self._names.is_idle(samples.ip, samples.pid) & wanted
@@ -188,14 +190,14 @@ class PerfShare:
             collected.seen.guessed_idle += int(rests.sum())
             collected.seen.nameless_idle += int((~rests).sum())
         collected.seen.idle += int(is_idle.sum())
-        rows = np.flatnonzero(wanted & ~is_idle)
+        busy = np.flatnonzero(wanted & ~is_idle)
         raw = RawSamples(
-            time=time[rows],
-            core=core[rows],
-            pid=np.maximum(samples.pid[rows], _REAPED),
-            tid=np.maximum(samples.tid[rows], _REAPED),
-            stack=epoch.stack[rows],
-            cgroup=self._names.cgroups(samples.cgroup[rows].astype(np.int64)),
+            time=time.take(busy),
+            core=core.take(busy),
+            pid=np.maximum(samples.pid.take(busy), _REAPED),
+            tid=np.maximum(samples.tid.take(busy), _REAPED),
+            stack=epoch.stack.take(busy),
+            cgroup=self._names.cgroups(samples.cgroup.take(busy).view(np.int64)),
             words=epoch.words,
             word_start=epoch.word_start,
             word_count=epoch.word_count,

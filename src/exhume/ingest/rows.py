@@ -102,6 +102,8 @@ class Sketch:
             value ^= value >> np.uint64(29)
             value *= np.uint64(0xFF51AFD7ED558CCD)
             value ^= value >> np.uint64(32)
+        if len(self.hashes) == SKETCH_SIZE:
+            value = value[value < self.hashes[-1]]
         if len(value) > SKETCH_SIZE:
             value = np.partition(value, SKETCH_SIZE)[:SKETCH_SIZE]
         self.join(value)

@@ -71,7 +71,7 @@ class _Held(Struct):
         taken = {}
         for name in ("samples", "comms", "forks", "exits", "mappings"):
             table = getattr(self, name)
-            old = table.time.astype(np.int64) <= limit_ns
+            old = table.time.view(np.int64) <= limit_ns
             count = int(np.count_nonzero(old))
             # Nearly always all of a chunk, or next to nothing: rows are moved only where both are.
             taken[name] = table if count == len(old) else pick(table, np.flatnonzero(old))
