@@ -42,6 +42,10 @@ _REGS_X86_64 = 0xFF0FFF
 _IP, _SP, _BP = 8, 7, 6
 _UNWIND_REGS = 1 << _IP | 1 << _SP | 1 << _BP
 _DUMP_REGS = _IP | _SP << 8 | _BP << 16
+_NO_FEATURES = (
+    "what stands behind its data was cut off: it does not say which machine it is of, by which "
+    "command it was made, nor what its clock means; --name and --offset tell"
+)
 _PASSING = 0.125
 """To pass over samples takes so much of the time that it takes to name them."""
 
@@ -192,7 +196,9 @@ class PerfData:
                     marks += int((walked.records.type == UserRecord.FINISHED_ROUND).sum())
                 if marks >= 2:
                     break
-            self.problems += records.problems
+            # Where what it is compressed with ends too early, all else follows from that.
+            broken = getattr(stream, "problem", "")
+            self.problems += [broken] if broken else records.problems
 
     def _gathered(
         self, records: RecordStream, steps: int, own: int
@@ -300,7 +306,8 @@ class PerfData:
         table = _read(stream, len(numbers) * _SECTION.size)
         position = at + len(table)
         if len(table) < len(numbers) * _SECTION.size:
-            return  # the data is cut off already, and says so itself
+            self.problems.append(_NO_FEATURES)
+            return
         sections = [_SECTION.unpack_from(table, i * _SECTION.size) for i in range(len(numbers))]
         # In the order they lie in: a compressed stream goes forward only.
         for number, (begin, size) in sorted(

@@ -148,9 +148,7 @@ class RecordStream:
         held = self._end - self._begin
         if held < _HEADER_BYTES:
             if held:
-                self.problems.append(
-                    f"offset {self.offset}: the file ends in the middle of a record"
-                )
+                self._note_cut()
             return None
         head = self._buffer[self._begin : self._begin + len(_CHATTER)].tobytes()
         type_, _, size = struct.unpack_from("<IHH", head)
@@ -168,11 +166,13 @@ class RecordStream:
         if held < size:
             self._fill()
             if self._end - self._begin < size:
-                self.problems.append(
-                    f"offset {self.offset}: the file ends in the middle of a record"
-                )
+                self._note_cut()
                 return None
         return type_, size
+
+    def _note_cut(self) -> None:
+        if not self.problems:  # else it was told how much is missing
+            self.problems.append(f"offset {self.offset}: the file ends in the middle of a record")
 
     def _no_record(self, head: bytes) -> str:
         if head.startswith(_MAGIC):
@@ -197,7 +197,10 @@ class RecordStream:
             size = self._stream.readinto(self._buffer[self._end : self._end + wanted].data)
             if not size:
                 if self._left is not None:
-                    self.problems.append(f"the file is cut off: {self._left} bytes are missing")
+                    self.problems.append(
+                        f"offset {self._offset + self._end}: the file is cut off, {self._left} "
+                        "bytes are missing: copy it again"
+                    )
                 self._left = 0
                 break
             self._end += size
