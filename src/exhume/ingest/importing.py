@@ -21,7 +21,7 @@ from exhume.ingest import room
 from exhume.ingest.clocks import ClockHints, name_host
 from exhume.ingest.inputs import Input, Missing, expand, folders_inside
 from exhume.ingest.manifest import Manifest
-from exhume.ingest.piped import without_pipes
+from exhume.ingest.piped import Tell, tell_nobody, without_pipes
 from exhume.ingest.placing import Placing
 from exhume.ingest.pool import Failed, Pool
 from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
@@ -78,8 +78,13 @@ class _Import(Struct):
     """By path."""
 
 
-def run(options: Options, host: Host, watch: Watch | None = None) -> ImportReport:
-    """Raises ExhumeError where there is nothing to import, or no place to put it."""
+def run(
+    options: Options, host: Host, watch: Watch | None = None, tell: Tell = tell_nobody
+) -> ImportReport:
+    """Raises ExhumeError where there is nothing to import, or no place to put it.
+
+    `tell`: what keeps it from going on.
+    """
     began = time.monotonic()
     memory = Memory.of(host)
     if options.symfs is not None and not options.symfs.is_dir():
@@ -97,7 +102,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         )
     folder = layout.import_path(options.into)
     piped = folder / "piped"
-    with _alone(options.into, folder), without_pipes(options.files, piped) as files:
+    with _alone(options.into, folder), without_pipes(options.files, piped, tell) as files:
         inputs, missing = expand(files, options.into, piped)
         folders = folders_inside(files, options.into)
         if not inputs and not any(one.is_named for one in missing):
