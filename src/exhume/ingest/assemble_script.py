@@ -19,7 +19,7 @@ from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.stray_times import stray
-from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.wanted_events import NONE, Wanted, choose, none_such
 from exhume.model.arrays import I64, U16, U64, Bool
 from exhume.model.sample import Threads
@@ -76,7 +76,7 @@ class ScriptAssembler:
                 self._of_header = [eventnames.plain(event.name) for event in reader.header.events]
                 for block in reader.blocks():
                     self._add(block)
-                broken = stream.problem if isinstance(stream, Inflated) else ""
+                broken = problem_of(stream)
         finally:
             self._collected.close()
         counts, asked = self._by_name(), self._context.event

@@ -130,9 +130,9 @@ def run(
             _read_and_merge(work, content, tasks, watch)
         for one in known:
             if one.format.role == Role.SYMBOLS:
-                reports[str(one.input.path)] = InputReport(
-                    str(one.input.path), one.format.name, "names"
-                )
+                path, broken = str(one.input.path), one.source.damage()
+                problems = (broken,) if broken else ()
+                reports[path] = InputReport(path, one.format.name, "names", problems=problems)
         return ImportReport(
             recordings=placing.recordings(before),
             inputs=tuple(reports[path] for path in sorted(reports)),
@@ -247,7 +247,7 @@ def _unknown(source: Source) -> str:
 
     head, damage = source.head(), source.head_problem()
     if damage and not head:
-        return f"{source.path}, offset 0: {damage}"
+        return f"{source.path}, {damage}"
     known = "; ".join(filter(None, (explained(head), damage)))
     return f"{source.path}, offset 0: expected {EXPECTED}" + (f"; {known}" if known else "")
 
