@@ -249,6 +249,20 @@ def test_cut_at_every_record_the_rest_reads_as_a_prefix(form: str) -> None:
     assert len(expected) == 9
 
 
+def test_cut_in_what_stands_behind_the_data_it_says_once_what_is_not_known() -> None:
+    whole = Capture(samples(3), features=FEATURES).file()
+    told = set()
+    for cut in range(len(Capture(samples(3)).file()), len(whole)):
+        data = opened(whole[:cut])
+        assert tids(data) == [6, 7, 8]
+        (problem,) = data.problems
+        assert problem.startswith("what stands behind its data is cut off")
+        assert ("which machine" in problem) == (not data.features.hostname)
+        assert ("what its clock means" in problem) == (data.features.clock is None)
+        told.add(problem)
+    assert len(told) == 3
+
+
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_no_damage_makes_the_reader_fail_or_hang(data: st.DataObject) -> None:

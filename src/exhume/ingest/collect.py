@@ -19,6 +19,7 @@ from exhume.perf.eventnames import UNKNOWN, is_time_like, no_time
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
 """No capture is longer: times that are further from the others are damage."""
 NO_TIMES = "its samples have no times: they are laid out one after the other, in the file's order"
+NONE_LEFT = "there are no samples in what is left of it"
 NO_SAMPLES = (
     "it holds no samples: nothing ran that was watched, perf ended before it wrote any, or it is "
     "of `perf stat record`"

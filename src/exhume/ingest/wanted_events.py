@@ -48,6 +48,9 @@ def _alike(events: Mapping[str, str], plain: str) -> frozenset[str]:
 def none_such(path: str, asked: str, events: Iterable[str]) -> ParseError:
     """Nothing of the input is of the event that was asked for."""
     names = list(events)
+    if not names:
+        todo = "the file ends before any: it was cut off, or perf was; copy it, or record again"
+        return ParseError(path, "its events", "a description of them", todo=todo)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    there = f"it has {', '.join(names[:_SHOWN])}{more}" if names else "it has none"
+    there = f"it has {', '.join(names[:_SHOWN])}{more}"
     return ParseError(path, "its events", f"{asked}, which --event asks for", todo=there)

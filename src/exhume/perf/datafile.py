@@ -42,10 +42,6 @@ _REGS_X86_64 = 0xFF0FFF
 _IP, _SP, _BP = 8, 7, 6
 _UNWIND_REGS = 1 << _IP | 1 << _SP | 1 << _BP
 _DUMP_REGS = _IP | _SP << 8 | _BP << 16
-_NO_FEATURES = (
-    "what stands behind its data was cut off: it does not say which machine it is of, by which "
-    "command it was made, nor what its clock means; --name and --offset tell"
-)
 _PASSING = 0.125
 """To pass over samples takes so much of the time that it takes to name them."""
 
@@ -97,7 +93,7 @@ class PerfData:
         self.features = Features()
         self.events: list[PerfEvent] = []
         self.problems: list[str] = []
-        self.is_pipe = False
+        self.is_pipe = self.is_cut = False
         self._data: tuple[int, int | None] = (0, None)
         with opener() as stream:
             self._read_header(stream)
@@ -199,6 +195,7 @@ class PerfData:
             # Where what it is compressed with ends too early, all else follows from that.
             broken = getattr(stream, "problem", "")
             self.problems += [broken] if broken else records.problems
+            self.is_cut |= records.is_cut or bool(broken)
 
     def _gathered(
         self, records: RecordStream, steps: int, own: int
@@ -306,7 +303,7 @@ class PerfData:
         table = _read(stream, len(numbers) * _SECTION.size)
         position = at + len(table)
         if len(table) < len(numbers) * _SECTION.size:
-            self.problems.append(_NO_FEATURES)
+            self.problems.append(self.features.cut_off())
             return
         sections = [_SECTION.unpack_from(table, i * _SECTION.size) for i in range(len(numbers))]
         # In the order they lie in: a compressed stream goes forward only.
@@ -318,6 +315,9 @@ class PerfData:
             _skip(stream, begin - position)
             data = _read(stream, size)
             position = begin + len(data)
+            if len(data) < size:
+                self.problems.append(self.features.cut_off())
+                break
             try:
                 self.features.add(number, data)
             except ValueError as error:

@@ -101,6 +101,8 @@ class RecordStream:
         self._ready_bytes = 0
         """Records of compressed files: they come in small portions, and are handed on in large."""
         self.problems: list[str] = []
+        self.is_cut = False
+        """It ended before its end."""
 
     @property
     def offset(self) -> int:
@@ -171,6 +173,7 @@ class RecordStream:
         return type_, size
 
     def _note_cut(self) -> None:
+        self.is_cut = True
         if not self.problems:  # else it was told how much is missing
             self.problems.append(f"offset {self.offset}: the file ends in the middle of a record")
 
@@ -197,6 +200,7 @@ class RecordStream:
             size = self._stream.readinto(self._buffer[self._end : self._end + wanted].data)
             if not size:
                 if self._left is not None:
+                    self.is_cut = True
                     self.problems.append(
                         f"offset {self._offset + self._end}: the file is cut off, {self._left} "
                         "bytes are missing: copy it again"
