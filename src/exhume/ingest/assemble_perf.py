@@ -21,7 +21,7 @@ from exhume.ingest.room import FORKS, Memory, NoRoomError, Room
 from exhume.ingest.rows import ROWS_SUFFIX
 from exhume.ingest.streams import Progress, Source
 from exhume.ingest.together import together
-from exhume.ingest.wanted_events import none_such
+from exhume.ingest.wanted_events import instead, none_such
 from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.perf.datafile import PerfData, Share
@@ -42,10 +42,13 @@ _HOUR_NS = 3600 * 1_000_000_000
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     pieces = _pieces(source, context, context.event)
-    others = pieces[-1].facts.other_events
-    if not pieces[-1].sampled_ns() and others and not context.event:
-        # The event that measures time best was never hit: take the one that was.
-        event = max(others, key=others.__getitem__)
+    facts, sampled = pieces[-1].facts, pieces[-1].sampled
+    intervals = sampled.intervals if sampled else ()
+    seen = facts.samples - sum(facts.other_events.values()) if intervals else 0
+    event = instead(intervals[0].event if intervals else "", seen, facts.other_events)
+    if event and not context.event:
+        del pieces, sampled
+        _clear(context)
         pieces = _pieces(source, context, event)
     yield from pieces
 
@@ -62,10 +65,14 @@ def _pieces(source: Source, context: Context, event: str) -> list[Piece]:
             fewer = replace(context, jobs=assembler.of // 2, room=assembler.room)
             assembler.room.leave()
         del assembler  # with all that it holds
-        for left in context.folder.glob(f"*{ROWS_SUFFIX}"):
-            left.unlink()
+        _clear(context)
         give_back()
         assembler = PerfAssembler(source, fewer, event)
+
+
+def _clear(context: Context) -> None:
+    for left in context.folder.glob(f"*{ROWS_SUFFIX}"):
+        left.unlink()
 
 
 class PerfAssembler:

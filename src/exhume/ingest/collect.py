@@ -140,7 +140,9 @@ class Seen(Struct):
                 "how often it was sampled is not told: by the distances of its samples about "
                 f"{_rounded(self._rate_hz(None))} times a second on a busy core"
             )
-        if unsettled := self.periods.note(event):
+        # A tracepoint that was not asked for at a rate may count amounts: sched_stat_runtime does.
+        is_sought = rate_hz is not None or is_time_like(event)
+        if is_sought and (unsettled := self.periods.note(event)):
             found.append(unsettled)
         if self.guessed_idle:
             found.append(
