@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
-from exhume.ingest import made_code
+from exhume.ingest import made_code, mixed_events
 from exhume.ingest.collect import NO_SAMPLES, NONE_LEFT, TOO_MANY, Seen, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
@@ -110,6 +110,8 @@ class PerfAssembler:
         self._watched.tell()
         if not self._last.wanted().names:
             raise none_such(str(self._source.path), self._asked, self._last.measures())
+        if error := mixed_events.refused(str(self._source.path), self._data.events):
+            raise error
         seen = Seen()
         for one in taken:
             seen.join(one.seen)
@@ -171,6 +173,8 @@ class PerfAssembler:
         if lost := self._last.lost.at_least:
             problems.append(f"the kernel dropped {lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
+        if counts and (note := mixed_events.note(self._data.events)):
+            notes.append(note)
         if note := made_code.note(
             sum(one.in_made_code for one in taken), sum(len(one.rows) for one in taken)
         ):
