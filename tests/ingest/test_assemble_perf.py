@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exhume.errors import ParseError
 from exhume.ingest import assemble_perf
-from exhume.ingest.collect import NO_SAMPLES
+from exhume.ingest.collect import NO_SAMPLES, NONE_LEFT
 from exhume.ingest.piece import ClockKind, Piece
 from exhume.ingest.row_table import Rows
 from exhume.ingest.streams import Source
@@ -328,6 +328,20 @@ def test_without_names_a_core_idled_where_most_samples_of_the_idle_task_are(
 def test_a_capture_without_samples_says_so(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, Capture([enc.comm(SHAPE, 1, 1, b"x", Who(time=1))]).file())
     assert piece.facts.problems == (NO_SAMPLES,)
+
+
+def test_cut_before_its_first_sample_it_is_not_said_that_nothing_ran(tmp_path: Path) -> None:
+    whole = made.capture(0.1).file()
+    piece = piece_of(tmp_path, whole[:400])
+    assert piece.facts.problems[-1] == NONE_LEFT
+    assert NO_SAMPLES not in piece.facts.problems
+
+
+@pytest.mark.parametrize("size", [16, 20, 100])
+def test_a_pipe_cut_before_it_tells_of_its_events_says_so(tmp_path: Path, size: int) -> None:
+    with pytest.raises(ParseError, match="a description of them") as error:
+        piece_of(tmp_path, made.capture(0.1).pipe()[:size])
+    assert "ends before any" in error.value.todo
 
 
 @pytest.mark.parametrize(

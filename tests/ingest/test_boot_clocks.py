@@ -128,3 +128,27 @@ def test_a_capture_that_found_the_programs_of_another_is_of_its_boot() -> None:
     copied = settle("a", KERNEL, Claim(9000 * NS, Trust.FILE_TIME, ""), anchors, (2, 3))
     assert copied is not None
     assert copied.offset_ns == 1000 * NS
+
+
+def test_what_a_stranger_says_of_its_clock_holds_only_for_who_agrees_or_found_its_programs() -> (
+    None
+):
+    strangers = frozenset({"", "imported"})
+    told = Claim(1000 * NS, Trust.UPTIME, "by readings")
+    anchors = [Anchor("", KERNEL, told, (1, 2))]
+
+    def settled(claim: Claim | None, boot: tuple[int, ...] = ()) -> Claim | None:
+        return settle("a", KERNEL, claim, list(anchors), boot, 0, strangers)
+
+    far, near = (Claim(at * NS, Trust.FILE_TIME, "by its file") for at in (9000, 1003))
+    assert settled(far) == far
+    assert settled(near) == told
+    assert settled(far, (2, 3)) == told
+    # Who knows nothing is put there, and that is said.
+    for nothing in (None, Claim(9000 * NS, Trust.NONE, "")):
+        found = settled(nothing)
+        assert found is not None
+        assert (found.offset_ns, found.how) == (
+            1000 * NS, "guessed: as if both were of one node, by readings",
+        )  # fmt: skip
+    assert settle("a", KERNEL, far, list(anchors)) == told  # of one node all is on one clock

@@ -145,7 +145,8 @@ def test_threads_without_end_become_one(tmp_path: Path, small: None, told: bool)
     chain = (USER, FAR + 16)
     tids = [100 + (i if i % 3 else 0) for i in range(COUNT)]
     names = [enc.comm(SHAPE, 70, tid, b"n%d" % tid, who(i)) for i, tid in enumerate(tids)]
-    samples = [sample(i, chain, tid=tid) for i, tid in enumerate(tids)]
+    # A thread without a name is called like its process, if that has one.
+    samples = [sample(i, chain, pid=70 if told else 71, tid=tid) for i, tid in enumerate(tids)]
     piece = piece_of(tmp_path, hostile(names, samples) if told else hostile(samples))
     assert piece.sampled is not None
     threads = piece.sampled.threads

@@ -24,6 +24,9 @@ from exhume.store.layout import heads_path, import_path
 from exhume.store.recording import Recording
 from tests.ingest import made
 from tests.ingest.made import NS, by_name, do_import, segments, stacks, total, write
+from tests.perf import datafile_encoder as encoder
+from tests.perf import records_encoder as enc
+from tests.perf.records_encoder import Bit, Sample, Shape
 
 # 2026-11-15 20:15:17 UTC
 NAMED = "perf-node-1-20261115-201517-{}s.data"
@@ -133,6 +136,33 @@ def test_perf_data_and_its_text_count_once(tmp_path: Path) -> None:
     later = by_name(do_import(tmp_path / "a", write(tmp_path / "copy.txt", made.script(2.0))))
     assert later["copy.txt"].state == "same"
     assert total(tmp_path / "a") == 200
+
+
+def test_of_many_tracepoints_the_one_that_was_hit_most_is_taken_from_data_and_text(
+    tmp_path: Path,
+) -> None:
+    shape = Shape(encoder.BITS | Bit.IDENTIFIER)
+    events = [
+        encoder.Event(shape, type=2, config=n, value=1, flags=1 << 18, ids=(n,)) for n in (1, 2)
+    ]
+    names = ["sched:rare", "sched:usual"]
+    hits = [1 if i == 50 else 2 for i in range(100)]
+    records = [
+        enc.sample(shape, Sample(id=id_, pid=9, tid=9, time=(5 + i) * NS, cpu=0))
+        for i, id_ in enumerate(hits)
+    ]
+    told = {encoder.EVENT_DESC: encoder.event_names(list(zip(names, events, strict=True)))}
+    data = write(tmp_path / "perf.data", encoder.Capture(records, events, told).file())
+    lines = (
+        f"x 9 [000] {5 + i}.000000: 1 {names[id_ - 1]}: \n\t1 a (b)\n\n"
+        for i, id_ in enumerate(hits)
+    )
+    text = write(tmp_path / "perf.txt", "".join(lines))
+    for number, path in enumerate((data, text)):
+        (one,) = do_import(tmp_path / f"out-{number}", path).inputs
+        assert (one.samples, one.kept) == (100, 99)
+        assert any("1 of sched:rare" in note for note in one.notes)
+        assert total(tmp_path / f"out-{number}") == 99
 
 
 def test_a_second_import_adds_to_the_same_ten_minutes(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exhume.ingest.collect import Seen
 from exhume.ingest.periods import Periods
 from tests.ingest import made
 from tests.ingest.made import by_name, do_import
@@ -67,3 +69,22 @@ def test_text_of_perf_script_tells_it(tmp_path: Path) -> None:
         for note in report.notes
     )
     assert any("about 4,000 times a second" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("event", "rate_hz", "is_told"),
+    [
+        ("cycles", 4000.0, True),
+        ("cycles", None, True),
+        ("page-faults", 4000.0, True),
+        ("sched:sched_stat_runtime", None, False),
+    ],
+)
+def test_only_of_what_was_asked_for_at_a_rate_perf_sought_one(
+    event: str, rate_hz: float | None, is_told: bool
+) -> None:
+    seen = Seen()
+    time = np.arange(1, 101, dtype=np.int64) * 1_000_000
+    core, tid = np.zeros(100, np.uint16), np.full(100, 7, np.int32)
+    seen.add(time, core, tid, np.array([1] * 50 + [1 << 20] * 50, np.int64), rate_hz)
+    assert any("still seeking its rate" in note for note in seen.notes(event, rate_hz)) == is_told

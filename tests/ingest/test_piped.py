@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,16 +13,18 @@ import pytest
 
 from exhume.errors import ExhumeError
 from exhume.host import Host
+from exhume.ingest import piped
 from exhume.ingest.importing import Options, run
 from exhume.ingest.piped import without_pipes
 from tests.ingest import made
 from tests.ingest.made import write
 
+COMMAND = [sys.executable, "-c", "from exhume.cli.main import entry; entry()"]
+
 
 def imported(data: bytes, into: Path) -> str:
-    command = [sys.executable, "-c", "from exhume.cli.main import entry; entry()"]
     done = subprocess.run(
-        [*command, "import", "-", "--into", into], input=data, capture_output=True, check=True
+        [*COMMAND, "import", "-", "--into", into], input=data, capture_output=True, check=True
     )
     return " ".join(done.stdout.decode().split())
 
@@ -77,3 +80,71 @@ def test_a_place_that_takes_nothing_is_told(tmp_path: Path) -> None:
     place.write_text("no folder")
     with pytest.raises(ExhumeError, match="can't be kept"), without_pipes([str(pipe)], place):
         pass
+
+
+def test_a_pipe_that_nobody_writes_to_is_told_once_and_then_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(piped, "_SILENT_SECONDS", 0.05)
+    pipe, told = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+
+        def tell(what: str) -> None:
+            told.append(what)
+            pool.submit(pipe.write_bytes, b"x" * (1 << 20))  # more than a pipe holds
+
+        with without_pipes([str(pipe)], tmp_path / "piped", tell) as files:
+            assert Path(files[0]).read_bytes() == b"x" * (1 << 20)
+    assert told == [f"waiting for the pipe {pipe}: nothing was written to it yet; Ctrl-C stops"]
+
+
+def test_of_a_pipe_that_something_comes_from_nothing_is_told(tmp_path: Path) -> None:
+    pipe, told = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        pool.submit(pipe.write_bytes, b"some")
+        with without_pipes([str(pipe)], tmp_path / "piped", told.append) as files:
+            assert Path(files[0]).read_bytes() == b"some"
+    assert not told
+
+
+@pytest.mark.parametrize("given", ["-", "pipe"])
+def test_who_waits_says_so_without_a_terminal_too_and_can_be_stopped(
+    tmp_path: Path, given: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(
+        [*COMMAND, "import", given, "--into", "out"],
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as waiting:  # fmt: skip
+        assert waiting.stderr is not None
+        said = waiting.stderr.readline().decode()
+        waiting.send_signal(signal.SIGINT)
+        rest = waiting.communicate(timeout=20)[1].decode()
+    name = "standard input" if given == "-" else "the pipe pipe"
+    assert said.startswith(f"exhume: waiting for {name}: nothing was written")
+    assert "waiting" not in rest
+    assert waiting.returncode == 130
+
+
+def test_a_terminal_that_nothing_is_piped_into_is_told_at_once(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    done = subprocess.run(
+        [*COMMAND, "import", "-", "--into", tmp_path / "out"],
+        stdin=theirs, capture_output=True, timeout=20,
+    )  # fmt: skip
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 64
+    assert b"standard input is a terminal" in done.stderr
+    assert b"perf script | exhume import -" in done.stderr
+
+
+def test_a_standard_input_that_was_closed_is_told(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, "import", "-", "--into", tmp_path / "out"],
+        capture_output=True, timeout=20,
+    )  # fmt: skip
+    assert done.returncode == 64
+    assert b"standard input is closed" in done.stderr

@@ -79,16 +79,28 @@ def test_cut_off_it_gives_what_there_is_and_says_so(how: str, tmp_path: Path) ->
     whole = PACKED[how]
     found, problem = everything(source(tmp_path, whole[: len(whole) // 2]))
     assert DATA.startswith(found)
-    assert "cut off" in problem
+    assert problem.startswith(f"offset {len(whole) // 2}: the compressed data is cut off")
+    assert "copy the file again" in problem
 
 
 @pytest.mark.parametrize("how", ["gzip", "xz", "zstd", "bzip2"])
 def test_damage_ends_it(how: str, tmp_path: Path) -> None:
     whole = bytearray(PACKED[how])
     whole[len(whole) // 2 : len(whole) // 2 + 20] = b"\xff" * 20
-    found, problem = everything(source(tmp_path, bytes(whole)))
+    damaged = source(tmp_path, bytes(whole))
+    found, problem = everything(damaged)
     assert len(found) <= len(DATA)
-    assert problem
+    near, offset = problem.split(":")[0].rsplit(" ", 1)
+    assert near == "near offset"
+    assert int(offset) <= len(whole)
+    assert "is damaged (" in problem
+    assert "copy the file again" in problem
+    assert damaged.damage() == problem
+
+
+@pytest.mark.parametrize("how", PACKED)
+def test_of_what_is_whole_no_damage_is_told(how: str, tmp_path: Path) -> None:
+    assert source(tmp_path, PACKED[how]).damage() == ""
 
 
 def test_progress_counts_the_bytes_of_the_file_not_of_its_content(tmp_path: Path) -> None:

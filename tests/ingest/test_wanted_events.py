@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from exhume.ingest.wanted_events import NONE, choose, none_such
+from exhume.ingest.wanted_events import NONE, choose, instead, none_such
 from exhume.perf import eventnames
 
 EVENTS = ("sched:sched_switch", "cpu-clock/freq=400/", "cpu-clock:u", "dummy:u")
@@ -38,6 +38,23 @@ def test_a_dummy_is_taken_only_where_there_is_nothing_else() -> None:
     assert choose(measures("dummy:HG", "page-faults"), "").measure == "page-faults"
     assert choose(measures("dummy:HG"), "").measure == "dummy"
     assert choose({}, "") == NONE
+
+
+@pytest.mark.parametrize(
+    ("measure", "seen", "others", "found"),
+    [
+        ("cpu-clock", 1, {"page-faults": 500}, ""),
+        ("cpu-clock", 0, {"page-faults": 5, "cs": 7}, "cs"),
+        ("sched:sched_wakeup", 2, {"sched:sched_switch": 900, "sched:sched_waking": 30},
+         "sched:sched_switch"),
+        ("minor-faults", 175, {"cs": 188}, ""),
+        ("minor-faults", 175, {}, ""),
+    ],
+)  # fmt: skip
+def test_of_events_that_measure_no_time_one_with_few_samples_gives_way(
+    measure: str, seen: int, others: dict[str, int], found: str
+) -> None:
+    assert instead(measure, seen, others) == found
 
 
 def test_an_event_that_is_not_there_is_told_with_those_that_are() -> None:

@@ -69,6 +69,22 @@ class Capture(Struct, frozen=True):
         behind = self._sections(data_at + len(data)) if is_closed else b""
         return header + ids + b"".join(attrs) + data + behind
 
+    def injected(self) -> bytes:
+        """As perf inject makes a file of a pipe, since 6.12: ids and attributes come last."""
+        data = b"".join(self.records)
+        behind = self._sections(104 + len(data))
+        at = 104 + len(data) + len(behind)
+        ids = b"".join(enc.words(*event.ids) for event in self.events)
+        attrs_at, attr_size = at + len(ids), max(len(event.attr()) for event in self.events) + 16
+        attrs = b""
+        for event in self.events:
+            attrs += event.attr().ljust(attr_size - 16, b"\0") + enc.words(at, 8 * len(event.ids))
+            at += 8 * len(event.ids)
+        header = struct.pack(
+            "<8s8Q", b"PERFILE2", 104, attr_size, attrs_at, len(attrs), 104, len(data), 0, 0
+        ) + sum(1 << number for number in self.features).to_bytes(32, "little")
+        return header + data + behind + ids + attrs
+
     def _sections(self, at: int) -> bytes:
         numbers = sorted(self.features)
         begin = at + 16 * len(numbers)

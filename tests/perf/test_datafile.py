@@ -52,10 +52,10 @@ def tids(data: PerfData) -> list[int]:
     return [tid for walked in data.walks() for tid in walked.samples.tid.tolist()]
 
 
-@pytest.mark.parametrize("form", ["file", "pipe"])
+@pytest.mark.parametrize("form", ["file", "pipe", "injected"])
 def test_header_events_and_samples_of_files_and_pipes_read_back(form: str) -> None:
     capture = Capture(samples(3), features=FEATURES)
-    data = opened(capture.file() if form == "file" else capture.pipe())
+    data = opened(getattr(capture, form)())
     assert tids(data) == [6, 7, 8]
     assert data.is_pipe == (form == "pipe")
     found = data.features
@@ -70,6 +70,25 @@ def test_header_events_and_samples_of_files_and_pipes_read_back(form: str) -> No
     assert (found.clock.wall_ns, found.clock.clock_ns) == (2_000, 500)
     assert [event.name for event in data.events] == ["cpu-clock"]
     assert data.problems == []
+
+
+def test_events_that_come_last_are_told_apart_and_missed_where_they_are_cut_off() -> None:
+    shapes = [Shape(made.BITS | Bit.IDENTIFIER), Shape(made.BITS | Bit.IDENTIFIER | Bit.ADDR)]
+    events = [Event(shape, config=2 * i, ids=(7 + i,)) for i, shape in enumerate(shapes)]
+    records = [*samples(2, shapes[0], id_=7), *samples(3, shapes[1], id_=8)]
+    whole = Capture(records, events, FEATURES).injected()
+    data = opened(whole)
+    assert [one for walked in data.walks() for one in walked.samples.event.tolist()] == [
+        0,
+        0,
+        1,
+        1,
+        1,
+    ]
+    assert [event.ids for event in data.events] == [(7,), (8,)]
+    for cut in (len(whole) - 1, len(whole) - 400, 150):
+        with pytest.raises(ParseError, match="a description of an event"):
+            opened(whole[:cut])
 
 
 @pytest.mark.parametrize("size", [64, 72, 80, 96, 104, 112, 120, 128, 136, 200])
@@ -247,6 +266,20 @@ def test_cut_at_every_record_the_rest_reads_as_a_prefix(form: str) -> None:
             found = tids(opened(whole[:cut]))
             assert found == expected[: len(found)]
     assert len(expected) == 9
+
+
+def test_cut_in_what_stands_behind_the_data_it_says_once_what_is_not_known() -> None:
+    whole = Capture(samples(3), features=FEATURES).file()
+    told = set()
+    for cut in range(len(Capture(samples(3)).file()), len(whole)):
+        data = opened(whole[:cut])
+        assert tids(data) == [6, 7, 8]
+        (problem,) = data.problems
+        assert problem.startswith("what stands behind its data is cut off")
+        assert ("which machine" in problem) == (not data.features.hostname)
+        assert ("what its clock means" in problem) == (data.features.clock is None)
+        told.add(problem)
+    assert len(told) == 3
 
 
 @given(st.data())

@@ -351,7 +351,7 @@ def test_a_thread_is_told_by_pid_tid_name_and_cgroup() -> None:
         Row(UNKNOWN, 100, tid=150),
         Row(UNKNOWN, 100, cgroup=9),
         Row(UNKNOWN, 101),
-        Row(UNKNOWN, 999),
+        Row(UNKNOWN, 999, tid=998),
         Row(UNKNOWN, -1),
     ]
     named = name([], rows)
@@ -367,10 +367,10 @@ def test_a_thread_is_told_by_pid_tid_name_and_cgroup() -> None:
     ]  # fmt: skip
     assert told_of == [
         (100, 100, "server", 5, 1),
-        (100, 150, ":150", 5, 1),
+        (100, 150, "server", 5, 1),  # nobody named it: as its process is called
         (100, 100, "server", 9, 1),
         (101, 101, "server", 5, 100),
-        (999, 999, ":999", UNKNOWN, UNKNOWN),
+        (999, 998, ":998", UNKNOWN, UNKNOWN),
         (-1, -1, ":-1", UNKNOWN, UNKNOWN),
     ]
 

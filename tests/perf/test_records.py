@@ -139,11 +139,17 @@ def test_a_mapped_file_is_told_once_with_the_process_that_maps_it() -> None:
     assert len(list(records.mapped_files(walked(*later), known))) == 2
 
 
-def test_a_build_id_that_claims_more_than_20_bytes_is_cut_there() -> None:
-    record = bytearray(enc.mmap2(SIDEBAND, Mapped(build_id=b"\1" * 20)))
-    record[40] = 255
+@pytest.mark.parametrize(
+    "device_inode",
+    [(254, 0, 339380, 0), (8, 1, 4711, 1234), (259, 2, 77, 5), (0, 41, 9, 0), (8, 1, 1 << 33, 0)],
+)
+def test_where_no_build_id_can_be_the_flag_is_one_that_another_listener_left(
+    device_inode: tuple[int, int, int, int],
+) -> None:
+    record = bytearray(enc.mmap2(SIDEBAND, Mapped(device_inode=device_inode)))
+    record[5] |= 1 << 6  # PERF_RECORD_MISC_MMAP_BUILD_ID
     ((_, _, identity),) = records.mapped_files(walked(bytes(record)), set())
-    assert identity.build_id == b"\1" * 20
+    assert (identity.build_id, identity.device_inode) == (b"", device_inode)
 
 
 SYMBOLS = st.lists(

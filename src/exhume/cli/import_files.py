@@ -61,6 +61,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from exhume.cli import common
+from exhume.cli.safe import printable
 from exhume.errors import EXIT_DATA, EXIT_INTERRUPTED, ExhumeError
 from exhume.ingest.report import ImportReport
 from exhume.ingest.tuning import tune
@@ -143,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
     )
     try:
         with _bar() as watch:
-            report = run_import(options, Host(), watch)
+            report = run_import(options, Host(), watch, _tell)
     except KeyboardInterrupt:
         what = "interrupted; what was read is kept, and the same command goes on from there"
         raise ExhumeError(what, exit_code=EXIT_INTERRUPTED) from None
@@ -155,6 +156,10 @@ def run(args: argparse.Namespace) -> int:
         screen = common.console()
         common.show(screen, render(report, common.viewpoint(args), common.look_of(screen)))
     return _exit_code(report)
+
+
+def _tell(what: str) -> None:
+    print(f"exhume: {printable(what)}", file=sys.stderr, flush=True)
 
 
 def _exit_code(report: ImportReport) -> int:

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
-from exhume.ingest import made_code
-from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Seen, named_ratio
+from exhume.ingest import made_code, mixed_events
+from exhume.ingest.collect import NO_SAMPLES, NONE_LEFT, TOO_MANY, Seen, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
@@ -21,7 +21,7 @@ from exhume.ingest.room import FORKS, Memory, NoRoomError, Room
 from exhume.ingest.rows import ROWS_SUFFIX
 from exhume.ingest.streams import Progress, Source
 from exhume.ingest.together import together
-from exhume.ingest.wanted_events import none_such
+from exhume.ingest.wanted_events import instead, none_such
 from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.perf.datafile import PerfData, Share
@@ -42,10 +42,13 @@ _HOUR_NS = 3600 * 1_000_000_000
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     pieces = _pieces(source, context, context.event)
-    others = pieces[-1].facts.other_events
-    if not pieces[-1].sampled_ns() and others and not context.event:
-        # The event that measures time best was never hit: take the one that was.
-        event = max(others, key=others.__getitem__)
+    facts, sampled = pieces[-1].facts, pieces[-1].sampled
+    intervals = sampled.intervals if sampled else ()
+    seen = facts.samples - sum(facts.other_events.values()) if intervals else 0
+    event = instead(intervals[0].event if intervals else "", seen, facts.other_events)
+    if event and not context.event:
+        del pieces, sampled
+        _clear(context)
         pieces = _pieces(source, context, event)
     yield from pieces
 
@@ -62,10 +65,14 @@ def _pieces(source: Source, context: Context, event: str) -> list[Piece]:
             fewer = replace(context, jobs=assembler.of // 2, room=assembler.room)
             assembler.room.leave()
         del assembler  # with all that it holds
-        for left in context.folder.glob(f"*{ROWS_SUFFIX}"):
-            left.unlink()
+        _clear(context)
         give_back()
         assembler = PerfAssembler(source, fewer, event)
+
+
+def _clear(context: Context) -> None:
+    for left in context.folder.glob(f"*{ROWS_SUFFIX}"):
+        left.unlink()
 
 
 class PerfAssembler:
@@ -103,6 +110,8 @@ class PerfAssembler:
         self._watched.tell()
         if not self._last.wanted().names:
             raise none_such(str(self._source.path), self._asked, self._last.measures())
+        if error := mixed_events.refused(str(self._source.path), self._data.events):
+            raise error
         seen = Seen()
         for one in taken:
             seen.join(one.seen)
@@ -160,10 +169,12 @@ class PerfAssembler:
         if bad := sum(one.bad for one in taken):
             problems.append(f"{bad} samples are damaged: their lengths do not add up")
         if not counts and not bad:
-            problems.append(NO_SAMPLES)
+            problems.append(NONE_LEFT if self._data.is_cut else NO_SAMPLES)
         if lost := self._last.lost.at_least:
             problems.append(f"the kernel dropped {lost} records while it was recorded")
         notes = [self._last.kernel_note] if self._last.kernel_note else []
+        if counts and (note := mixed_events.note(self._data.events)):
+            notes.append(note)
         if note := made_code.note(
             sum(one.in_made_code for one in taken), sum(len(one.rows) for one in taken)
         ):

@@ -19,8 +19,8 @@ from exhume.ingest.rows import cores_of
 from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.stray_times import stray
-from exhume.ingest.streams import Inflated, Source
-from exhume.ingest.wanted_events import NONE, Wanted, choose, none_such
+from exhume.ingest.streams import Source, problem_of
+from exhume.ingest.wanted_events import NONE, Wanted, choose, instead, none_such
 from exhume.model.arrays import I64, U16, U64, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
@@ -76,7 +76,7 @@ class ScriptAssembler:
                 self._of_header = [eventnames.plain(event.name) for event in reader.header.events]
                 for block in reader.blocks():
                     self._add(block)
-                broken = stream.problem if isinstance(stream, Inflated) else ""
+                broken = problem_of(stream)
         finally:
             self._collected.close()
         counts, asked = self._by_name(), self._context.event
@@ -97,7 +97,14 @@ class ScriptAssembler:
             plain = eventnames.plain(name)
             return header.index(plain) if plain in header else len(header), -counts[name]
 
-        return choose(_measures(sorted(counts, key=place)), self._context.event)
+        asked = self._context.event
+        found = choose(_measures(sorted(counts, key=place)), asked)
+        others = {name: counts[name] for name in counts if name not in found}
+        if not asked and (
+            event := instead(found.measure, sum(counts[name] for name in found.names), others)
+        ):
+            return choose(_measures(counts), event)
+        return found
 
     def _by_name(self) -> Counter[str]:
         """Samples by event."""

@@ -7,7 +7,7 @@ microsecond even where the wall time is a second off.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ _BY_ANOTHER = (
     "guessed: by another capture of that boot, whose file was written soonest after it ended; "
     "--offset sets it"
 )
+_AS_IF = "guessed: as if both were of one node, "
 
 
 class Anchor(Struct, frozen=True):
@@ -39,14 +40,16 @@ class Anchor(Struct, frozen=True):
     """How far that clock is known to have counted."""
 
 
-def settle_all(said: Iterable[Anchor], anchors: list[Anchor]) -> None:
+def settle_all(
+    said: Iterable[Anchor], anchors: list[Anchor], strangers: Set[str] = frozenset()
+) -> None:
     """Adds anchors for all of them: the surest first, so that no poorer claim holds instead.
 
     No file was written before what is in it ended: of those that nothing else places the one that
     was written soonest is nearest to the truth.
     """
     for one in sorted(said, key=lambda one: (-one.claim.trust, one.claim.offset_ns)):
-        settle(one.node, one.kind, one.claim, anchors, one.boot, one.until_ns)
+        settle(one.node, one.kind, one.claim, anchors, one.boot, one.until_ns, strangers)
 
 
 def settle(
@@ -56,8 +59,13 @@ def settle(
     anchors: list[Anchor],
     boot: Marks = NO_MARKS,
     until_ns: int = 0,
+    strangers: Set[str] = frozenset(),
 ) -> Claim | None:
-    """What holds for a piece; adds an anchor where it is the first. None: nobody knows."""
+    """What holds for a piece; adds an anchor where it is the first. None: nobody knows.
+
+    `strangers`: nodes that stand for several machines, or may. What is said of the clock of one
+    holds for others only where they show to be of that boot.
+    """
     if kind == ClockKind.WALL:
         return WALL_TIMES
     if kind != ClockKind.KERNEL_LOG:
@@ -65,15 +73,32 @@ def settle(
     known = [one for one in anchors if one.node in (node, "") and one.kind == kind]
     known.sort(key=lambda one: -one.claim.trust)
     if claim is None:
-        return known[0].claim if known else None
+        return _as_if(known[0], strangers) if known else None
     said = Anchor(node, kind, claim, boot, until_ns)
+    known = [one for one in known if one.node not in strangers or _may_hold(said, one)]
     found = _of_surer(said, known) or _of_equal(said, known)
     settled = said if found is None else replace(said, claim=found.claim)
     if found is None or (boot and not _is_known(settled, known)):
         anchors.append(settled)
+    if found is not None and found.claim.trust > claim.trust == Trust.NONE:
+        return _as_if(found, strangers)
     if claim.trust == settled.claim.trust == Trust.FILE_TIME and claim != settled.claim:
         return replace(settled.claim, how=_BY_ANOTHER)
     return settled.claim
+
+
+def _may_hold(said: Anchor, stranger: Anchor) -> bool:
+    """May what a machine says that nobody knows hold for this one?"""
+    if said.claim.trust == Trust.NONE < stranger.claim.trust:
+        return True  # nothing else is known, and it is told
+    is_near = _apart_ns(said, stranger) <= SAME_BOOT_NS
+    return is_near or is_one_boot(said.boot, stranger.boot)
+
+
+def _as_if(found: Anchor, strangers: Set[str]) -> Claim:
+    claim = found.claim
+    is_guess = found.node in strangers and not claim.how.startswith("guessed")
+    return replace(claim, how=f"{_AS_IF}{claim.how}") if is_guess else claim
 
 
 def _of_surer(said: Anchor, known: Sequence[Anchor]) -> Anchor | None:

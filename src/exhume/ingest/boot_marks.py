@@ -48,3 +48,8 @@ def lowest(some: Marks, more: Marks) -> Marks:
 
 def is_one_boot(some: Sequence[int], others: Sequence[int]) -> bool:
     return not set(some).isdisjoint(others)
+
+
+def are_of_one_machine(some: Sequence[int], others: Sequence[int]) -> bool:
+    """Kernels have 512 places, so two machines may have drawn the same: programs must agree."""
+    return len(set(some) & set(others)) > 1

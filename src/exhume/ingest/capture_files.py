@@ -6,7 +6,7 @@ with all that is known of a large capture in it, would outlive the reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from exhume.ingest.recorded_here import is_recorded_here
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
@@ -29,32 +29,37 @@ class CaptureFiles:
         self.is_local = False
         """It was recorded on this machine."""
         self.by_hash: dict[int, MappedCode] = {}
+        self._waiting: dict[int, FileIdentity] = {}
+        """Until it is asked for names: by then more have shown whether it was recorded here."""
         self._doubts: dict[str, str] = {}
 
     @property
     def is_full(self) -> bool:
-        return len(self.by_hash) >= _MAX_FILES
+        return len(self.by_hash) + len(self._waiting) >= _MAX_FILES
 
     def is_known(self, hash_: int) -> bool:
         """Need nobody say what file it is?"""
-        return hash_ in self.by_hash or self.is_full
+        return hash_ in self.by_hash or hash_ in self._waiting or self.is_full
 
     def note(self, files: Mapping[int, FileIdentity]) -> None:
         for hash_, identity in files.items():
-            programs = self._ready(files.values())
             if not self.is_known(hash_):
-                self.by_hash[hash_] = programs.code(identity, self._features.build_ids)
+                self._waiting[hash_] = identity
+        if self._programs is not None:
+            self._take(self._programs)
 
     def settle(self) -> None:
         """Whether it was recorded here shows by the files that were mapped so far, or never."""
-        self._ready(())
-
-    def _ready(self, files: Iterable[FileIdentity]) -> ProgramSymbols:
-        """`files`: the first that were mapped."""
         if self._programs is None:
+            files = self._waiting.values()
             self.is_local = is_recorded_here(self._places.host, self._features, files)
             self._programs = program_symbols(self._places, self.is_local)
-        return self._programs
+            self._take(self._programs)
+
+    def _take(self, programs: ProgramSymbols) -> None:
+        for hash_, identity in self._waiting.items():
+            self.by_hash[hash_] = programs.code(identity, self._features.build_ids)
+        self._waiting.clear()
 
     def table(self, key: str) -> SymbolTable | None:
         if self._programs is None:
@@ -65,6 +70,7 @@ class CaptureFiles:
         return None if self._programs.is_newer(key, self._recorded_ns) else found
 
     def cfi(self, file: int) -> Cfi | None:
+        self.settle()
         code = self.by_hash.get(file)
         if code is None or self._programs is None:
             return None

@@ -19,6 +19,7 @@ from exhume.perf.eventnames import UNKNOWN, is_time_like, no_time
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
 """No capture is longer: times that are further from the others are damage."""
 NO_TIMES = "its samples have no times: they are laid out one after the other, in the file's order"
+NONE_LEFT = "there are no samples in what is left of it"
 NO_SAMPLES = (
     "it holds no samples: nothing ran that was watched, perf ended before it wrote any, or it is "
     "of `perf stat record`"
@@ -139,7 +140,9 @@ class Seen(Struct):
                 "how often it was sampled is not told: by the distances of its samples about "
                 f"{_rounded(self._rate_hz(None))} times a second on a busy core"
             )
-        if unsettled := self.periods.note(event):
+        # A tracepoint that was not asked for at a rate may count amounts: sched_stat_runtime does.
+        is_sought = rate_hz is not None or is_time_like(event)
+        if is_sought and (unsettled := self.periods.note(event)):
             found.append(unsettled)
         if self.guessed_idle:
             found.append(

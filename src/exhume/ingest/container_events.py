@@ -18,7 +18,7 @@ from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import CHUNK_EVENTS
 from exhume.ingest.log_reader import newest_ns
 from exhume.ingest.piece import Facts, Hints, Piece
-from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.streams import Source, problem_of
 from exhume.model.container import Container
 from exhume.sources import docker_events
 from exhume.sources.containers import noted_events
@@ -52,7 +52,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
             reader.add(line)
             if len(reader.held) >= CHUNK_EVENTS:
                 yield reader.piece()
-        broken = (stream.problem,) if isinstance(stream, Inflated) and stream.problem else ()
+        broken = tuple(filter(None, [problem_of(stream)]))
     yield reader.piece()
     notes = (f"{reader.told} starts and ends of containers in {reader.lines} lines",)
     clock = reader.times.clock

@@ -18,7 +18,7 @@ from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.piece import Facts, Hints, Piece, clock_pieces, with_facts
 from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.snapshots_time import NS, Instant, instant
-from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.uptime_ties import UptimeTies
 from exhume.model.reading import Reading
 
@@ -163,7 +163,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
             if row is None:
                 break
             yield from table.add(row)
-        broken = stream.problem if isinstance(stream, Inflated) else ""
+        broken = problem_of(stream)
         text.detach().detach()
     yield from table.finish(source.path.name, broken)
 

@@ -21,7 +21,7 @@ from exhume.ingest import room
 from exhume.ingest.clocks import ClockHints, name_host
 from exhume.ingest.inputs import Input, Missing, expand, folders_inside
 from exhume.ingest.manifest import Manifest
-from exhume.ingest.piped import without_pipes
+from exhume.ingest.piped import Tell, tell_nobody, without_pipes
 from exhume.ingest.placing import Placing
 from exhume.ingest.pool import Failed, Pool
 from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
@@ -78,8 +78,13 @@ class _Import(Struct):
     """By path."""
 
 
-def run(options: Options, host: Host, watch: Watch | None = None) -> ImportReport:
-    """Raises ExhumeError where there is nothing to import, or no place to put it."""
+def run(
+    options: Options, host: Host, watch: Watch | None = None, tell: Tell = tell_nobody
+) -> ImportReport:
+    """Raises ExhumeError where there is nothing to import, or no place to put it.
+
+    `tell`: what keeps it from going on.
+    """
     began = time.monotonic()
     memory = Memory.of(host)
     if options.symfs is not None and not options.symfs.is_dir():
@@ -97,7 +102,7 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
         )
     folder = layout.import_path(options.into)
     piped = folder / "piped"
-    with _alone(options.into, folder), without_pipes(options.files, piped) as files:
+    with _alone(options.into, folder), without_pipes(options.files, piped, tell) as files:
         inputs, missing = expand(files, options.into, piped)
         folders = folders_inside(files, options.into)
         if not inputs and not any(one.is_named for one in missing):
@@ -125,9 +130,9 @@ def run(options: Options, host: Host, watch: Watch | None = None) -> ImportRepor
             _read_and_merge(work, content, tasks, watch)
         for one in known:
             if one.format.role == Role.SYMBOLS:
-                reports[str(one.input.path)] = InputReport(
-                    str(one.input.path), one.format.name, "names"
-                )
+                path, broken = str(one.input.path), one.source.damage()
+                problems = (broken,) if broken else ()
+                reports[path] = InputReport(path, one.format.name, "names", problems=problems)
         return ImportReport(
             recordings=placing.recordings(before),
             inputs=tuple(reports[path] for path in sorted(reports)),
@@ -242,7 +247,7 @@ def _unknown(source: Source) -> str:
 
     head, damage = source.head(), source.head_problem()
     if damage and not head:
-        return f"{source.path}, offset 0: {damage}"
+        return f"{source.path}, {damage}"
     known = "; ".join(filter(None, (explained(head), damage)))
     return f"{source.path}, offset 0: expected {EXPECTED}" + (f"; {known}" if known else "")
 

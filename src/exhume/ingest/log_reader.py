@@ -14,7 +14,7 @@ from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import CHUNK_EVENTS, Entry, LogEvents
 from exhume.ingest.log_hosts import wanted_host
 from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece
-from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.streams import Source, problem_of
 
 NS = 1_000_000_000
 _SHOWN_HOSTS = 5
@@ -65,7 +65,7 @@ def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piec
             log.add(entry)
             if log.held >= CHUNK_EVENTS:
                 yield _piece(parser, log)
-        broken = stream.problem if isinstance(stream, Inflated) else ""
+        broken = problem_of(stream)
     yield _piece(parser, log)
     # On a piece of its own: what is known of the clock counts for all that is on it.
     claim = parser.kernel_claim()

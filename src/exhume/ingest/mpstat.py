@@ -22,7 +22,7 @@ from exhume.ingest.mpstat_json import JsonScanner
 from exhume.ingest.mpstat_table import COLUMNS, Counters, Lines
 from exhume.ingest.mpstat_text import TextScanner
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
-from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.streams import Source, problem_of
 from exhume.model.series import Block
 
 _ALL_ONLY = (
@@ -57,7 +57,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
         for lines in _lines(chunks(stream, prefix_of(source.head())), scanner):
             for blocks in counters.add(lines):
                 yield _piece(header, scanner, said, blocks)
-        broken = stream.problem if isinstance(stream, Inflated) else ""
+        broken = problem_of(stream)
     for blocks in counters.finish():
         yield _piece(header, scanner, said, blocks)
     yield Piece(

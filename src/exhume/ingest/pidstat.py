@@ -22,7 +22,7 @@ from exhume.ingest.mpstat_clock import DayClock, day_clock
 from exhume.ingest.mpstat_header import HEADER, LocalClaim, local_claim
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
 from exhume.ingest.row_table import SLOT_NS
-from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.streams import Source, problem_of
 from exhume.model.reading import Reading
 
 NS = 1_000_000_000
@@ -73,7 +73,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
                 intervals.line(line)
                 if intervals.is_full:
                     yield from _pieces(header.hints, said, intervals)
-        broken = stream.problem if isinstance(stream, Inflated) else ""
+        broken = problem_of(stream)
     intervals.finish()
     yield from _pieces(header.hints, said, intervals)
     notes = [*said.notes]

@@ -5,13 +5,16 @@ An input is looked at more than once: what it is, where its names are, and then 
 
 from __future__ import annotations
 
+import os
+import select
 import shutil
 import stat
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from exhume.errors import EXIT_USAGE, ExhumeError
 
@@ -19,16 +22,29 @@ STANDARD_INPUT = "-"
 _STANDARD_INPUT = (STANDARD_INPUT, "/dev/stdin", "/dev/fd/0")
 _NAME = "standard-input"
 _COPY_BYTES = 1 << 20
+_SILENT_SECONDS = 1.0
+_TERMINAL = "perf script | exhume import -"
+
+Tell = Callable[[str], None]
+
+
+def tell_nobody(_: str) -> None:
+    """Nobody watches."""
 
 
 @contextmanager
-def without_pipes(given: Sequence[str], folder: Path) -> Iterator[list[str]]:
-    """The same inputs, with files in `folder` for the pipes among them, until the block ends."""
+def without_pipes(
+    given: Sequence[str], folder: Path, tell: Tell = tell_nobody
+) -> Iterator[list[str]]:
+    """The same inputs, with files in `folder` for the pipes among them, until the block ends.
+
+    `tell`: called once for each that nothing comes from.
+    """
     shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
     try:
         yield [
             # Another place each time: it is not the file that was piped before, changed.
-            str(_kept(text, folder / str(time.time_ns()))) if _is_pipe(text) else text
+            str(_kept(text, folder / str(time.time_ns()), tell)) if _is_pipe(text) else text
             for text in given
         ]
     finally:
@@ -45,21 +61,18 @@ def _is_pipe(text: str) -> bool:
     return stat.S_ISFIFO(mode)
 
 
-def _kept(text: str, folder: Path) -> Path:
-    if text == STANDARD_INPUT and sys.stdin.isatty():
+def _kept(text: str, folder: Path, tell: Tell) -> Path:
+    if text == STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty()):
+        what = "closed" if sys.stdin is None else "a terminal"
         raise ExhumeError(
-            "standard input is a terminal",
-            todo="pipe something into it: perf script | exhume import -",
+            f"standard input is {what}",
+            todo=f"pipe something into it: {_TERMINAL}",
             exit_code=EXIT_USAGE,
         )
     kept = folder / (_NAME if text in _STANDARD_INPUT else Path(text).name)
-    source = sys.stdin.fileno() if text == STANDARD_INPUT else text
     try:
         folder.mkdir(parents=True)
-        with (
-            open(source, "rb", closefd=text != STANDARD_INPUT) as stream,
-            open(kept, "wb") as file,
-        ):
+        with _opened(text, tell) as stream, open(kept, "wb") as file:
             shutil.copyfileobj(stream, file, _COPY_BYTES)
     except OSError as error:
         raise ExhumeError(
@@ -67,3 +80,28 @@ def _kept(text: str, folder: Path) -> Path:
             todo="name another place with --into",
         ) from error
     return kept
+
+
+def _opened(text: str, tell: Tell) -> BinaryIO:
+    """Once something comes, or its other end was closed.
+
+    To open a pipe would wait for who writes to it, and nobody could be told that it does.
+    """
+    if text == STANDARD_INPUT:
+        fd = os.dup(sys.stdin.fileno())
+    else:
+        fd = os.open(text, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    stream = open(fd, "rb")  # noqa: SIM115
+    try:
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        if not poll.poll(_SILENT_SECONDS * 1000):
+            name = "standard input" if text in _STANDARD_INPUT else f"the pipe {text}"
+            tell(f"waiting for {name}: nothing was written to it yet; Ctrl-C stops")
+            poll.poll()
+        if text != STANDARD_INPUT:
+            os.set_blocking(fd, True)
+    except BaseException:
+        stream.close()
+        raise
+    return stream

@@ -10,12 +10,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from exhume.ingest.boot_clocks import Anchor, settle, settle_all
-from exhume.ingest.clocks import name_host
 from exhume.ingest.collect import TOO_MANY, TOO_MANY_TOGETHER
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge import SEGMENT_NS
 from exhume.ingest.name_zones import zoned
-from exhume.ingest.node_names import host_named, numbered_alike
+from exhume.ingest.node_names import host_named
+from exhume.ingest.nodes import NAMELESS, Nodes
 from exhume.ingest.overlaps import Span, left_out, note, without
 from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
 from exhume.ingest.placed import PlacedInput, covered_by, with_zone_notes
@@ -28,18 +28,11 @@ from exhume.ingest.work import MergeResult, MergeTask, Part, PieceSummary, ReadT
 from exhume.ingest.written import Named
 from exhume.model.window import Window
 
-NAMELESS = "imported"
-"""The node of inputs that do not say where they come from."""
 SAME_SAMPLES = 0.5
 _RANK = {one.name: rank for rank, one in enumerate(FORMATS)}
 _LEFT_OUT = (
     "left out: nothing tells when it was, and other files tell the same with their times; a name "
     "like proc_stat-20261115-201517.txt or stat_end.txt would tell"
-)
-_OF_NOBODY = (
-    "neither it nor its name says which of {} it is of, so it is in a recording of its own, {}; "
-    "the node's name in the file's or the folder's would tell, or an import of each node's files "
-    "with --name"
 )
 _MARGIN = 0.05
 """So much more of its frames must be named for text to be taken instead of perf.data."""
@@ -54,8 +47,8 @@ class Placing:
         self._node = node
         self._folders = {f.node: f.folder for f in manifest.all() if f.folder is not None}
         """Of each node below `into`; empty for `into` itself."""
-        self._hosts = _whole_names(hosts | (self._folders.keys() - {NAMELESS}))
         self._anchors: list[Anchor] = [one for f in manifest.all() for one in f.anchors]
+        self._nodes = Nodes(node, hosts | (self._folders.keys() - {NAMELESS}), self._anchors)
         self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
         self._covered = [f.covered for f in manifest.all() if f.covered]
         self._waiting: list[_Read] = []
@@ -81,11 +74,10 @@ class Placing:
         """Those that wait, each in its place. The best-named of equal samples comes first."""
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
-        for task, pieces in ordered:
-            if not self._node_said(task, pieces):
-                self._hosts |= numbered_alike(task.input.path, self._hosts)
+        self._nodes.learn(ordered)
         ordered = self._zoned(ordered)
-        settle_all(self._said(ordered), self._anchors)  # one that comes late may know better
+        # One that comes late may know better.
+        settle_all(self._said(ordered), self._anchors, self._nodes.strangers)
         placed = [self._placed(task, pieces) for task, pieces in ordered]
         return with_zone_notes(self._each_once(placed))
 
@@ -93,12 +85,12 @@ class Placing:
         """All that they say of the kernel's clock."""
         said = []
         for task, pieces in inputs:
-            node = self._node_of(task, pieces)
+            node = self._nodes.of(task, pieces)
             for one in pieces:
                 if one.clock == ClockKind.KERNEL_LOG and one.claim is not None:
                     # Copies of /proc files don't say whose they are: their clock counts for all,
                     # unless their names tell.
-                    named = one.hints.node or host_named(task.input.path, self._hosts)
+                    named = one.hints.node or host_named(task.input.path, self._nodes.hosts)
                     whose = named if one.span_ns is None else node
                     said.append(_anchor(whose, one, one.claim))
         return said
@@ -109,10 +101,10 @@ class Placing:
         spans = list(self._spans)
         for task, pieces in inputs:
             told = (one for one in pieces if one.clock == ClockKind.WALL and one.fields)
-            spans += [(self._node_of(task, pieces), one.span_ns) for one in told if one.span_ns]
+            spans += [(self._nodes.of(task, pieces), one.span_ns) for one in told if one.span_ns]
         found = []
         for task, pieces in inputs:
-            node = self._node_of(task, pieces)
+            node = self._nodes.of(task, pieces)
             claims = [one.claim for one in known if one.node in (node, "")]
             others = [span for other, span in spans if other in (node, NAMELESS)]
             found.append((task, [_in_zone(one, claims, others) for one in pieces]))
@@ -129,16 +121,18 @@ class Placing:
         return kind, -round(named / _MARGIN), rank, str(task.input.path)
 
     def _placed(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> PlacedInput:
-        node = self._node_of(task, pieces)
+        node = self._nodes.of(task, pieces)
         settled: list[tuple[PieceSummary, Claim | None]] = []
         for piece in pieces:
-            boot, until_ns = piece.hints.boot, _until_ns(piece)
-            claim = settle(node, piece.clock, piece.claim, self._anchors, boot, until_ns)
+            boot, until_ns, strangers = piece.hints.boot, _until_ns(piece), self._nodes.strangers
+            claim = settle(
+                node, piece.clock, piece.claim, self._anchors, boot, until_ns, strangers
+            )  # fmt: skip
             settled.append((piece, claim))
         settled = self._fitted(node, settled, is_of_system=task.format != _OF_PROGRAMS)
         same = self._same_samples(node, task, pieces)
         report = self._report(task, settled, same)
-        if whose := self._whose(task, pieces, node):
+        if whose := self._nodes.why(task, pieces, node):
             report = replace(report, notes=(whose, *report.notes))
         covered = None if same else covered_by(node, task, settled)
         return PlacedInput(task, node, tuple(settled), not same, report, covered=covered)
@@ -195,23 +189,6 @@ class Placing:
                 some.append((node, (start + own.offset_ns, end + own.offset_ns)))
         return settled
 
-    def _node_of(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
-        said = self._node_said(task, pieces) or host_named(task.input.path, self._hosts)
-        said = said or self._only or NAMELESS
-        return next((host for host in self._hosts if host.startswith(f"{said}.")), said)
-
-    def _node_said(self, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
-        said = next((piece.hints.node for piece in pieces if piece.hints.node), "")
-        return self._node or said or name_host(task.input.path.name)
-
-    def _whose(self, task: ReadTask, pieces: Sequence[PieceSummary], node: str) -> str:
-        """Why it is in the recording of that node, where it could be in others as well."""
-        if len(self._hosts) < 2 or self._node_said(task, pieces):
-            return ""
-        if node == NAMELESS:
-            return _OF_NOBODY.format(", ".join(sorted(self._hosts)), NAMELESS)
-        return f"of {node}, by its name or its folder's"
-
     def _same_samples(self, node: str, task: ReadTask, pieces: Sequence[PieceSummary]) -> str:
         """The input that has these samples already; empty where none has."""
         sketch = frozenset(hash_ for piece in pieces for hash_ in piece.sketch)
@@ -266,15 +243,11 @@ class Placing:
     def root(self, node: str) -> Path:
         """A recording is of one node: several get a directory each."""
         if node not in self._folders:
-            is_only = node == (self._node or self._only) or not self._hosts
+            is_only = node == (self._node or self._nodes.only) or not self._nodes.hosts
             is_free = "" not in self._folders.values()
             own = re.sub(r"[^\w.-]", "_", node).lstrip(".")[:64] or NAMELESS
             self._folders[node] = "" if is_only and is_free else own
         return self._into / self._folders[node]
-
-    @property
-    def _only(self) -> str:
-        return next(iter(self._hosts)) if len(self._hosts) == 1 else ""
 
     def merges(self, ready: Sequence[PlacedInput]) -> list[MergeTask]:
         parts: dict[tuple[str, int], list[Part]] = {}
@@ -372,11 +345,6 @@ def _hows(settled: Sequence[tuple[PieceSummary, Claim | None]]) -> Iterator[str]
     for piece, claim in settled:
         if claim is not None and (piece.claim is not None or piece.span_ns is not None):
             yield claim.how
-
-
-def _whole_names(hosts: set[str]) -> set[str]:
-    """System logs have `node-1` where perf has `node-1.example.org`: that is one machine."""
-    return {host for host in hosts if not any(other.startswith(f"{host}.") for other in hosts)}
 
 
 def _is_floating(pieces: Sequence[PieceSummary]) -> bool:

@@ -39,7 +39,7 @@ from exhume.ingest.snapshots_edge import edge_of
 from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
 from exhume.ingest.snapshots_parse import Looks, Moment, counted, uptime_ns
 from exhume.ingest.snapshots_sections import Section, first_kind, sections, without_paths
-from exhume.ingest.streams import Inflated, Source
+from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.systemctl import SHOW_PATH
 from exhume.ingest.uptime_ties import UptimeTies
 
@@ -101,8 +101,8 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     with source.open(context.progress) as stream:
         for block in _blocks(stream, form, reader):
             yield from reader.add(block)
-        if isinstance(stream, Inflated) and stream.problem:
-            reader.problems.append(stream.problem)
+        if broken := problem_of(stream):
+            reader.problems.append(broken)
     yield from reader.finish()
 
 
@@ -113,7 +113,10 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
         text = b""
         while len(text) <= MAX_BLOCK_BYTES and (data := stream.read(_READ_BYTES)):
             text += data
+        broken = problem_of(stream)
     text = _plain(text)
+    if broken:
+        reader.problems.append(broken)
     if not text.endswith(b"\n"):
         text += b"\n"
         reader.problems.append("it does not end with a line: its last number may be cut off")

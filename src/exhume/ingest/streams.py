@@ -25,6 +25,14 @@ HEAD_BYTES = 1 << 16
 _MAX_WINDOW_BYTES = 128 << 20
 _STEP_BYTES = 1 << 18
 _BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+_CUT = (
+    "offset {}: the compressed data is cut off, or damaged before; what came before is all that "
+    "was read of it: copy the file again"
+)
+_DAMAGED = (
+    "near offset {}: the compressed data is damaged ({}); what came before is all that was read of "
+    "it: copy the file again"
+)
 
 # What a file begins with → what it is compressed with.
 _MAGICS = (
@@ -83,13 +91,22 @@ class Source(Struct, frozen=True):
         """Why `head` is shorter than the file's maker meant it to be; empty where it is not."""
         return self._beginning(HEAD_BYTES)[1]
 
+    def damage(self) -> str:
+        """What `Inflated` tells at its end; empty where it is whole."""
+        if not self.compression:
+            return ""
+        with self.open() as stream:
+            while stream.read(_STEP_BYTES):
+                pass
+            return problem_of(stream)
+
     def _beginning(self, size: int) -> tuple[bytes, str]:
         with self.open() as stream:
             parts: list[bytes] = []
             while size > 0 and (part := stream.read(size)):
                 parts.append(part)
                 size -= len(part)
-            problem = stream.problem if isinstance(stream, Inflated) else ""
+            problem = problem_of(stream)
         return b"".join(parts), problem
 
 
@@ -142,8 +159,11 @@ class Inflated(io.RawIOBase):
         if not self._rest:
             try:
                 self._rest = self._stream.read(min(len(view), _STEP_BYTES))
-            except _BROKEN as error:
-                self.problem = f"the compressed data is cut off or damaged ({error})"
+            except _BrokenError as error:
+                self.problem = str(error)
+                return 0
+            except OSError as error:
+                self.problem = f"offset {self._file.tell()}: can't be read ({error.strerror})"
                 return 0
         count = min(len(view), len(self._rest))
         view[:count] = self._rest[:count]
@@ -153,6 +173,15 @@ class Inflated(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+def problem_of(stream: BinaryIO) -> str:
+    """Why a stream ended too early, told at its end; empty where it did not."""
+    return stream.problem if isinstance(stream, Inflated) else ""
+
+
+class _BrokenError(Exception):
+    """Compressed data has no end, or is none."""
 
 
 class _Frames:
@@ -181,13 +210,17 @@ class _Frames:
                 self._input = self._file.read(_STEP_BYTES) or b""
                 if not self._input:
                     if self._inflate is not None:
-                        raise EOFError("it has no end")
+                        raise _BrokenError(_CUT.format(self._file.tell()))
                     return b""
                 continue
             if self._inflate is None:
                 self._inflate = self._new()
             portion, self._input = self._input[: self._step_bytes], self._input[self._step_bytes :]
-            data = self._inflate.decompress(portion)
+            try:
+                data = self._inflate.decompress(portion)
+            except _BROKEN as error:
+                offset = self._file.tell() - len(self._input) - len(portion)
+                raise _BrokenError(_DAMAGED.format(offset, error)) from error
             if data:
                 return data
 

@@ -11,6 +11,7 @@ from exhume.perf import eventnames
 
 _DUMMY = "dummy"
 _SHOWN = 8
+_FEW_OF = 10
 
 
 class Wanted(Struct, frozen=True):
@@ -45,9 +46,24 @@ def _alike(events: Mapping[str, str], plain: str) -> frozenset[str]:
     return eventnames.without_overlaps(name for name in events if events[name] == plain)
 
 
+def instead(measure: str, seen: int, others: Mapping[str, int]) -> str:
+    """The event to take instead of one with so few samples; empty where it stays.
+
+    What measures time stays if it was hit at all. Of others the first that perf was told of does,
+    but of `-e 'sched:*'` that is any.
+    """
+    most = max(others, key=others.__getitem__, default="")
+    if not most or (seen and eventnames.is_time_like(measure)):
+        return ""
+    return most if seen * _FEW_OF < others[most] or not seen else ""
+
+
 def none_such(path: str, asked: str, events: Iterable[str]) -> ParseError:
     """Nothing of the input is of the event that was asked for."""
     names = list(events)
+    if not names:
+        todo = "the file ends before any: it was cut off, or perf was; copy it, or record again"
+        return ParseError(path, "its events", "a description of them", todo=todo)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    there = f"it has {', '.join(names[:_SHOWN])}{more}" if names else "it has none"
+    there = f"it has {', '.join(names[:_SHOWN])}{more}"
     return ParseError(path, "its events", f"{asked}, which --event asks for", todo=there)

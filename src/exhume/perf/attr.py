@@ -23,6 +23,7 @@ class SampleType(IntFlag):
     IP = 1 << 0
     TID = 1 << 1
     TIME = 1 << 2
+    ADDR = 1 << 3
     CALLCHAIN = 1 << 5
     ID = 1 << 6
     CPU = 1 << 7

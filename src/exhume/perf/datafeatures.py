@@ -110,6 +110,14 @@ class Features(Struct):
                 if version == 1:
                     self.clock = ClockReading(clock_id, wall, clock)
 
+    def cut_off(self) -> str:
+        """What it means that no more of the sections is there."""
+        unknown = [] if self.hostname else ["which machine it is of"]
+        unknown += [] if self.command else ["by which command it was made"]
+        unknown += [] if self.clock else ["what its clock means"]
+        lacks = f": it does not say {', '.join(unknown)}; --name and --offset tell"
+        return "what stands behind its data is cut off" + (lacks if unknown else "")
+
     def add_build_ids(self, data: bytes) -> None:
         """Records of (header, pid, build id, path), one after the other."""
         at = 0

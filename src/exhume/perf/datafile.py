@@ -1,12 +1,13 @@
 """perf.data, as a file or as a pipe was written to one: its header, its events, its records.
 
 file: "PERFILE2" size attr_size {attrs} {data} {event_types} features[256 bits]
+      ids, attrs, data, features; where perf inject makes a file of a pipe (since 6.12) ids and
+      attrs come last
 pipe: "PERFILE2" 16, then records; events and features come as records too
 """
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, cast
@@ -18,6 +19,7 @@ from exhume.perf.attr import Attr, Flag, SampleType
 from exhume.perf.datafeatures import MAX_SECTION_BYTES, Features, attr_of
 from exhume.perf.datastream import Readable, RecordStream, Special, UserRecord
 from exhume.perf.eventnames import attr_name
+from exhume.perf.forward import read, skip
 from exhume.perf.native import Gathering, Walked, Walker
 
 MAGICS = (b"PERFILE2", b"PERFFILE")
@@ -29,7 +31,6 @@ _SECTION = struct.Struct("<QQ")
 _MAX_ATTRS = 1 << 16
 _EVENT_UPDATE_NAME = 2
 _BRANCH_CALL_STACK = 1 << 11
-_SKIP_BYTES = 1 << 20
 CHUNK_BYTES = 16 << 20
 """Of records that are handed on together: of fewer the same is named more often."""
 DUMPS_CHUNK_BYTES = 8 << 20
@@ -93,7 +94,7 @@ class PerfData:
         self.features = Features()
         self.events: list[PerfEvent] = []
         self.problems: list[str] = []
-        self.is_pipe = False
+        self.is_pipe = self.is_cut = False
         self._data: tuple[int, int | None] = (0, None)
         with opener() as stream:
             self._read_header(stream)
@@ -176,7 +177,7 @@ class PerfData:
         share: Share = WHOLE,
     ) -> Iterator[Walked]:  # fmt: skip
         with opener() as stream:
-            _skip(stream, offset)
+            skip(stream, offset)
             cuts = share.cuts(offset, offset + (size or 0))
             chunk_bytes = chunk_bytes or (DUMPS_CHUNK_BYTES if self.has_dumps else CHUNK_BYTES)
             if share.of + self._beside > 2:
@@ -192,7 +193,10 @@ class PerfData:
                     marks += int((walked.records.type == UserRecord.FINISHED_ROUND).sum())
                 if marks >= 2:
                     break
-            self.problems += records.problems
+            # Where what it is compressed with ends too early, all else follows from that.
+            broken = getattr(stream, "problem", "")
+            self.problems += [broken] if broken else records.problems
+            self.is_cut |= records.is_cut or bool(broken)
 
     def _gathered(
         self, records: RecordStream, steps: int, own: int
@@ -234,7 +238,7 @@ class PerfData:
         return Walker(layouts, ids)
 
     def _read_header(self, stream: BinaryIO) -> None:
-        head = _read(stream, _HEADER.size)
+        head = read(stream, _HEADER.size)
         magic = head[:8]
         if magic in SWAPPED_MAGICS:
             raise ParseError(
@@ -274,33 +278,42 @@ class PerfData:
                 self._path, "offset 16", f"descriptions of events, not of {attr_size} bytes each",
                 todo="the file is damaged",
             )  # fmt: skip
-        head_end = at + size
-        if head_end > MAX_SECTION_BYTES:
+        data_end = self._data[0] + (self._data[1] or 0)
+        is_last = at >= data_end > self._data[0]
+        base, end = data_end if is_last else _HEADER.size, at + size
+        if (size and at < base) or end - base > MAX_SECTION_BYTES:
             raise ParseError(
                 self._path, "offset 24", "descriptions of events near the start",
                 todo="the file is damaged, or not of perf record",
             )  # fmt: skip
-        head = bytes(_HEADER.size) + _read(stream, head_end - _HEADER.size)
+        if is_last:
+            with self._opener() as other:
+                skip(other, base)
+                head = read(other, end - base)
+        else:
+            head = read(stream, end - base)
         for begin in range(at, at + size - attr_size + 1, attr_size):
-            entry = head[begin : begin + attr_size]
+            entry = head[begin - base : begin - base + attr_size]
             if len(entry) < attr_size:
                 raise ParseError(
                     self._path, f"offset {begin}", "a description of an event",
                     todo="the file is cut off: copy it again",
                 )  # fmt: skip
             ids_at, ids_size = _SECTION.unpack_from(entry, attr_size - _SECTION.size)
-            ids = head[ids_at : ids_at + ids_size] if ids_at + ids_size <= len(head) else b""
+            has_ids = base <= ids_at and ids_at - base + ids_size <= len(head)
+            ids = head[ids_at - base : ids_at - base + ids_size] if has_ids else b""
             attr = attr_of(entry[: -_SECTION.size])
             self.events.append(PerfEvent(attr_name(attr), attr, _ids(ids)))
-        return max(head_end, _HEADER.size)
+        return _HEADER.size if is_last else max(end, _HEADER.size)
 
     def _read_features(self, stream: BinaryIO, position: int, at: int, bits: int) -> None:
         numbers = [bit for bit in range(256) if bits >> bit & 1]
-        _skip(stream, at - position)
-        table = _read(stream, len(numbers) * _SECTION.size)
+        skip(stream, at - position)
+        table = read(stream, len(numbers) * _SECTION.size)
         position = at + len(table)
         if len(table) < len(numbers) * _SECTION.size:
-            return  # the data is cut off already, and says so itself
+            self.problems.append(self.features.cut_off())
+            return
         sections = [_SECTION.unpack_from(table, i * _SECTION.size) for i in range(len(numbers))]
         # In the order they lie in: a compressed stream goes forward only.
         for number, (begin, size) in sorted(
@@ -308,9 +321,12 @@ class PerfData:
         ):
             if begin < position or size > MAX_SECTION_BYTES:
                 continue
-            _skip(stream, begin - position)
-            data = _read(stream, size)
+            skip(stream, begin - position)
+            data = read(stream, size)
             position = begin + len(data)
+            if len(data) < size:
+                self.problems.append(self.features.cut_off())
+                break
             try:
                 self.features.add(number, data)
             except ValueError as error:
@@ -366,23 +382,3 @@ class PerfData:
 
 def _ids(data: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
-
-
-def _read(stream: BinaryIO, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size > 0 and (part := stream.read(min(size, _SKIP_BYTES))):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _skip(stream: BinaryIO, size: int) -> None:
-    """Forward, with a seek where the stream can."""
-    if size > 0 and stream.seekable():
-        try:
-            stream.seek(size, os.SEEK_CUR)
-        except (OSError, OverflowError):  # a damaged offset, more than a file can have
-            stream.seek(0, os.SEEK_END)
-        return
-    while size > 0 and (part := stream.read(min(size, _SKIP_BYTES))):
-        size -= len(part)

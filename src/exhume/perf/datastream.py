@@ -101,6 +101,8 @@ class RecordStream:
         self._ready_bytes = 0
         """Records of compressed files: they come in small portions, and are handed on in large."""
         self.problems: list[str] = []
+        self.is_cut = False
+        """It ended before its end."""
 
     @property
     def offset(self) -> int:
@@ -148,9 +150,7 @@ class RecordStream:
         held = self._end - self._begin
         if held < _HEADER_BYTES:
             if held:
-                self.problems.append(
-                    f"offset {self.offset}: the file ends in the middle of a record"
-                )
+                self._note_cut()
             return None
         head = self._buffer[self._begin : self._begin + len(_CHATTER)].tobytes()
         type_, _, size = struct.unpack_from("<IHH", head)
@@ -168,11 +168,14 @@ class RecordStream:
         if held < size:
             self._fill()
             if self._end - self._begin < size:
-                self.problems.append(
-                    f"offset {self.offset}: the file ends in the middle of a record"
-                )
+                self._note_cut()
                 return None
         return type_, size
+
+    def _note_cut(self) -> None:
+        self.is_cut = True
+        if not self.problems:  # else it was told how much is missing
+            self.problems.append(f"offset {self.offset}: the file ends in the middle of a record")
 
     def _no_record(self, head: bytes) -> str:
         if head.startswith(_MAGIC):
@@ -197,7 +200,11 @@ class RecordStream:
             size = self._stream.readinto(self._buffer[self._end : self._end + wanted].data)
             if not size:
                 if self._left is not None:
-                    self.problems.append(f"the file is cut off: {self._left} bytes are missing")
+                    self.is_cut = True
+                    self.problems.append(
+                        f"offset {self._offset + self._end}: the file is cut off, {self._left} "
+                        "bytes are missing: copy it again"
+                    )
                 self._left = 0
                 break
             self._end += size

@@ -68,9 +68,13 @@ class Namer:
     def name(self, raw: RawSamples) -> tuple[I64, I64]:
         """For each sample its thread and the node its stack ends at (numbers until `finish`)."""
         comm = self._history.name(raw.tid, raw.time)
-        # Nameless: by its tid, as perf does. A reaped task has tid -1, with or without a pid.
         nameless = np.flatnonzero(comm == UNKNOWN)
         if len(nameless):
+            # A thread begins with the name of who made it: of one whose birth was not told (it fell
+            # between perf's look at /proc and its start) that of its process is nearest.
+            comm[nameless] = self._history.name(raw.pid[nameless], raw.time[nameless])
+            nameless = nameless[comm[nameless] == UNKNOWN]
+            # By its tid, as perf does. A reaped task has tid -1, with or without a pid.
             comm[nameless] = self._by_tid(raw.tid[nameless].astype(np.int64))
         cgroup = np.where(
             raw.cgroup == UNKNOWN, self._history.cgroup(raw.pid, raw.time), raw.cgroup

@@ -194,12 +194,24 @@ def mapped_files(
 
 def _identity(record: bytes, misc: int) -> FileIdentity:
     path = record[72:].split(b"\0", 1)[0].decode("utf-8", "replace")
-    if misc & MISC_MMAP_BUILD_ID:
-        size = min(record[40], 20)
-        return FileIdentity(path, record[44 : 44 + size], (0, 0, 0, 0))
+    if misc & MISC_MMAP_BUILD_ID and (build_id := _build_id(record[40:64])):
+        return FileIdentity(path, build_id, (0, 0, 0, 0))
     major, minor = np.frombuffer(record, "<u4", 2, 40).tolist()
     inode, generation = np.frombuffer(record, "<u8", 2, 48).tolist()
     return FileIdentity(path, b"", (major, minor, inode, generation))
+
+
+def _build_id(field: bytes) -> bytes:
+    """Size, three bytes of zero, 20 bytes with zeros behind it; empty where it is none.
+
+    The flag may be left over: a record goes to all that listen, and what the kernel
+    (perf_event_mmap_output) sets for one who asked for build ids it does not take back for the
+    next, which has device and inode there. So it is in any `perf record PROGRAM` while another
+    records the whole node with --buildid-mmap, or exhume does.
+    """
+    size, build_id = field[0], field[4:]
+    is_one = size <= len(build_id) and not any(field[1:4]) and not any(build_id[size:])
+    return build_id[:size] if is_one else b""
 
 
 def kernel_symbols(records: RecordColumns) -> list[KernelSymbol]:

@@ -17,6 +17,7 @@ from exhume.cli.figures import count, duration
 from exhume.cli.render.columns import Column, table
 from exhume.cli.safe import printable
 from exhume.cli.times import Viewpoint
+from exhume.ingest.recognise import EXPECTED
 from exhume.ingest.report import ImportReport, InputReport, RecordingReport
 from exhume.model.window import Window
 
@@ -62,7 +63,8 @@ _COLUMNS = (
 
 def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
     shown = [one for one in report.inputs if one.state != "skipped"]
-    skipped = [PurePath(one.path).name for one in report.inputs if one.state == "skipped"]
+    skipped = [(one, _reasons(one)) for one in report.inputs if one.state == "skipped"]
+    strange = [PurePath(one.path).name for one, reasons in skipped if not reasons]
     parts: list[RenderableType] = []
     if shown:
         rows = [_row(one, view) for one in _grouped(shown)]
@@ -70,9 +72,10 @@ def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
     parts += _remarks("problems", [(one, one.problems) for one in shown], _BAD)
     parts += _remarks("clocks", [(one, (one.clock,)) for one in shown if one.clock], _BOLD)
     parts += _remarks("notes", [(one, one.notes) for one in shown], _BOLD)
-    if skipped:
-        what = f"{count(len(skipped), 'other file')} could not be read as anything"
-        text = f"{what}: {_listed(skipped)}"
+    parts += _remarks("passed over", skipped, _BOLD)
+    if strange:
+        what = f"{count(len(strange), 'other file')} could not be read as anything"
+        text = f"{what}: {_listed(strange)}"
         parts += [Text(text, _DIM), Text()]
     if report.folders:
         names = _listed([PurePath(folder).name for folder in report.folders])
@@ -84,6 +87,13 @@ def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
         only_names = {one.state for one in shown} == {"names"}
         parts += [Text(_NOTHING, _BAD), Text(_ONLY_NAMES if only_names else _COLLECT)]
     return Group(*parts)
+
+
+def _reasons(one: InputReport) -> list[str]:
+    """Why a file was passed over, where more is known than that it is nothing expected."""
+    said = [text.removeprefix(one.path).lstrip(", ") for text in one.problems]
+    expected = f"expected {EXPECTED}"
+    return [text for text in said if not text.endswith(expected)]
 
 
 def _listed(names: Sequence[str]) -> str:

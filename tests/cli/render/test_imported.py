@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard as zstd
+
+from exhume.cli import main as cli
+from tests.ingest import made
+from tests.ingest.made import write
+
+
+def test_why_a_file_in_a_folder_was_passed_over_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "in"
+    write(folder / "perf.txt", made.script(0.5))
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": zstd.compress,
+    }  # fmt: skip
+    for size, (name, pack) in enumerate(packers.items(), 14):
+        packed = pack(made.script(0.5, start_ns=90 * made.NS).encode())
+        write(folder / f"perf.{name}", packed[:size])
+    write(folder / "flame.svg", "<svg></svg>")
+    write(folder / "README.md", "# Hello\n")
+    assert cli.main(["import", str(folder), "--into", str(tmp_path / "out")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for size, name in enumerate(packers, 14):
+        assert f"perf.{name}: offset {size}: the compressed data is cut off" in shown
+    assert "flame.svg: offset 0: expected" in shown
+    assert "it is a picture (SVG), which is not read" in shown
+    assert "1 other file could not be read as anything: README.md" in shown
