@@ -102,10 +102,10 @@ def test_what_this_kernel_does_not_offer_is_missing_with_the_version_that_does(
     desk = Desk(host, tmp_path / "data", sampler)
     desk.run_for(1)
     reporter(desk).write(desk.recorder, "running")
-    first, build_id, cgroup = written(desk.data).missing
+    first, cgroup, ksymbol = written(desk.data).missing
     assert first == LOST
-    assert build_id.remedy == "Linux 5.12 or newer"
     assert cgroup.remedy == "Linux 5.7 or newer"
+    assert ksymbol.remedy == "Linux 5.1 or newer"
 
 
 def test_a_full_disk_is_told_and_the_old_status_stays(tiny_disk: Path, host: Host) -> None:

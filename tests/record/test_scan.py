@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from exhume.host import Host
 from exhume.perf.records import COMM_BYTES, FileIdentity
+from exhume.perf.symbols.cache import path_of
 from exhume.record.scan import (
     MapLine,
     file_key,
@@ -208,6 +209,15 @@ def test_no_text_breaks_the_scan(lines: list[str]) -> None:
         assert 0 <= found.offset < 1 << 64
         identity = FileIdentity(found.path, b"", (*found.device, found.inode, 0))
         assert file_key(identity) == file_key(identity).strip()
+
+
+def test_a_file_that_got_the_inode_of_another_has_a_key_of_its_own() -> None:
+    before, after = (
+        file_key(FileIdentity("/opt/agent", b"", (8, 1, 77, generation))) for generation in (5, 6)
+    )
+    assert before != after
+    for key in (before, after, file_key(FileIdentity("/opt/agent", b"", (8, 1, 77, 0)))):
+        assert path_of(Path(), key).name == f"{key}.sym"
 
 
 @given(st.text())

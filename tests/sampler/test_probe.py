@@ -23,7 +23,6 @@ from tests.sampler.kernels import (
 
 SINGLE: dict[str, Refuse] = {
     "sample-cgroup": without_sample_type(SampleType.CGROUP),
-    "build-id": without_flag(Flag.BUILD_ID),
     "cgroup": without_flag(Flag.CGROUP),
     "ksymbol": without_flag(Flag.KSYMBOL),
     "clockid": without_flag(Flag.USE_CLOCKID),
@@ -32,9 +31,8 @@ SINGLE: dict[str, Refuse] = {
 }
 MISSING_IN = {
     (6, 18): set(),
-    (5, 11): {"build-id"},
-    (5, 4): {"build-id", "cgroup", "sample-cgroup"},
-    (4, 4): {"build-id", "cgroup", "sample-cgroup", "ksymbol"},
+    (5, 4): {"cgroup", "sample-cgroup"},
+    (4, 4): {"cgroup", "sample-cgroup", "ksymbol"},
     (3, 10): set(SINGLE),
 }
 ALWAYS = SampleType.IP | SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.CALLCHAIN
@@ -58,7 +56,6 @@ def check(open_event: OpenEvent, missing: set[str], event: str = "cycles") -> Of
 def test_one_bit_refused_costs_that_feature_alone(feature: str) -> None:
     offer = check(kernel(SINGLE[feature]), {feature})
     assert offer.has_monotonic_times == (feature != "clockid")
-    assert offer.has_build_ids == (feature != "build-id")
 
 
 @pytest.mark.parametrize("version", MISSING_IN)
@@ -98,7 +95,7 @@ def test_a_kernel_that_refuses_even_the_timer_gives_its_reason() -> None:
 
 
 def test_trouble_that_is_no_refusal_is_not_taken_for_one() -> None:
-    busy: Refuse = lambda attr: errno.EMFILE if attr.flags & Flag.BUILD_ID else None  # noqa: E731
+    busy: Refuse = lambda attr: errno.EMFILE if attr.flags & Flag.KSYMBOL else None  # noqa: E731
     with pytest.raises(OSError, match=os.strerror(errno.EMFILE)):
         probe(kernel(busy), 0, 97)
 

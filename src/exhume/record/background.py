@@ -101,7 +101,9 @@ class Background:
                 start = int(rows.start[first[0]])
                 end = start + int(rows.length[first[0]])
                 build_id = identity.build_id or None
-                file = MappedFile(file_key(identity), build_id, identity.path, pid, start, end)
+                inode = identity.device_inode[2]
+                key = file_key(identity)
+                file = MappedFile(key, build_id, identity.path, pid, start, end, inode)
                 self._captures.want(file, hash_)
         self._captures.seen_again(rows)
 

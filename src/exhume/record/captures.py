@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.derive.kernel_frames import IDLE_LOOP, plain_name
 from exhume.host import Host
@@ -34,7 +35,7 @@ class Captures(Struct):
     _found: dict[str, MappedFile] = field(default_factory=dict)
     """By the scan: who maps them has lived for a while, and will wait."""
     _tries: dict[str, int] = field(default_factory=dict)
-    _missing_hashes: dict[int, tuple[str, bytes, str]] = field(default_factory=dict)
+    _missing_hashes: dict[int, MappedFile] = field(default_factory=dict)
     """Files that could not be read yet: mapped again, they are tried again."""
 
     def want(self, file: MappedFile, hash_: int | None = None) -> None:
@@ -51,7 +52,7 @@ class Captures(Struct):
             return
         self._found.pop(file.key, None)
         self._waiting[file.key] = file
-        self._missing_hashes[hash_] = (file.key, file.build_id or b"", file.path)
+        self._missing_hashes[hash_] = file
 
     def _forget(self) -> None:
         """Programs that unpack a new library at each start would make these grow for ever."""
@@ -65,13 +66,11 @@ class Captures(Struct):
             return
         wanted = np.fromiter(self._missing_hashes, np.uint64, len(self._missing_hashes))
         for row in np.flatnonzero(np.isin(mappings.file_hash, wanted)).tolist():
-            key, build_id, path = self._missing_hashes[int(mappings.file_hash[row])]
+            file = self._missing_hashes[int(mappings.file_hash[row])]
             start = int(mappings.start[row])
-            if key not in self._done and self._tries.get(key, 0) < MAX_TRIES:
-                end = start + int(mappings.length[row])
-                self._waiting[key] = MappedFile(
-                    key, build_id or None, path, int(mappings.pid[row]), start, end
-                )
+            if file.key not in self._done and self._tries.get(file.key, 0) < MAX_TRIES:
+                end, pid = start + int(mappings.length[row]), int(mappings.pid[row])
+                self._waiting[file.key] = replace(file, pid=pid, start=start, end=end)
 
     @property
     def has_urgent(self) -> bool:
@@ -91,7 +90,7 @@ class Captures(Struct):
         found: list[str] = json.loads(result) if result else []
         self._done.update(found)
         self._missing_hashes = {
-            h: v for h, v in self._missing_hashes.items() if v[0] not in self._done
+            h: v for h, v in self._missing_hashes.items() if v.key not in self._done
         }
 
     @property

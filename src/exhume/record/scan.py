@@ -57,15 +57,21 @@ class Scan(Struct, frozen=True):
 
 
 def file_key(identity: FileIdentity) -> str:
-    """Names the symbol table of a mapped file: by build id, else by device and inode."""
+    """Names the symbol table of a mapped file: by build id, else by device and inode.
+
+    A scan reads build ids from the files themselves, the kernel's records have none.
+    """
     if identity.path == VDSO:
         return "vdso"
     if not identity.path.startswith("/") or identity.path.startswith(_NO_FILE):
         return ""
     if identity.build_id:
         return identity.build_id.hex()
-    major, minor, inode, _ = identity.device_inode
-    return f"{major:x}-{minor:x}-{inode}" if inode else ""
+    major, minor, inode, generation = identity.device_inode
+    if not inode:
+        return ""
+    # File systems give an inode's number to the next file; its generation is another one then.
+    return f"{major:x}-{minor:x}-{inode}" + (f"_{generation:x}" if generation else "")
 
 
 def scan(host: Host) -> Scan:

@@ -68,6 +68,21 @@ def test_without_a_build_id_a_path_must_lead_to_the_file_of_the_key(tmp_path: Pa
     assert check(tmp_path, build_id=None, key="1-2-3-4", path="/x", exact=True)
 
 
+def test_once_the_process_is_gone_a_path_must_lead_to_the_mapped_inode(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"what is called so here")
+    inode = file.stat().st_ino
+    with open_regular(file) as opened:
+        for name, told, expected in (
+            ("host", inode, True),
+            ("host", inode + 1, False),
+            ("host", 0, True),  # nobody said which
+            ("root", inode + 1, True),  # it lives: its own path leads there
+        ):
+            way = Way(name, False, open_regular(file))
+            assert is_mapped(way, opened, MappedFile("k", None, "/x", 1, 0, 0, told)) == expected
+
+
 def test_a_deleted_file_is_never_taken_by_its_path_alone(tmp_path: Path) -> None:
     assert check(tmp_path, build_id=None, key="other", path="/x", exact=False)
     assert not check(tmp_path, build_id=None, key="other", path="/x (deleted)", exact=False)

@@ -16,6 +16,7 @@ from exhume.perf.symbols.files import OpenFile, open_in_root, open_regular
 
 DELETED = " (deleted)"
 OWN_ROOT = Path("/")
+HOST_WAY = "host"
 VDSO = "[vdso]"
 _NO_FILE = ("//anon", "anon_inode:", "/anon_hugepage", "/dev/", "/SYSV", "/[aio]", "socket:", "[")
 _MEMORY = "/memfd:"
@@ -35,6 +36,8 @@ class MappedFile(Struct, frozen=True):
     pid: int
     start: int
     end: int
+    inode: int = 0
+    """Of the mapped file, as the kernel wrote it; 0 where it is not known."""
 
 
 class Identity(Struct, frozen=True):
@@ -80,7 +83,7 @@ def ways(host: Host, pid: int, path: str, start: int, end: int) -> Iterator[Way]
         yield Way("exe", True, open_regular(process / "exe"))
     if not path.startswith(_MEMORY):
         yield Way("root", False, open_in_root(process / "root", name))
-        yield Way("host", False, open_in_root(OWN_ROOT, name))
+        yield Way(HOST_WAY, False, open_in_root(OWN_ROOT, name))
 
 
 def is_mapped(way: Way, file: OpenFile, mapping: MappedFile) -> bool:
@@ -89,6 +92,9 @@ def is_mapped(way: Way, file: OpenFile, mapping: MappedFile) -> bool:
         return same_build_id(_build_id(file, mapping.path), mapping.build_id)
     if way.exact or mapping.key == file.key:
         return True
+    if way.name == HOST_WAY and mapping.inode:
+        # Its process is gone, and may have seen another file by that path, as containers do.
+        return file.inode == mapping.inode
     is_file_key = mapping.key.count("-") == 3
     return not is_file_key and not mapping.path.endswith(DELETED)
 
