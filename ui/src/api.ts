@@ -39,7 +39,7 @@ export interface CaseEntry {
 
 export interface Cases {
   window: Window
-  /** Of each kind of symptom one, the worst first; none where nobody was harmed. */
+  /** Of each kind of symptom one, the worst first; none where nobody was harmed, and one without a symptom where the files can't tell whether anybody was. */
   cases: CaseEntry[]
 }
 

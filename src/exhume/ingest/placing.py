@@ -18,7 +18,7 @@ from exhume.ingest.name_zones import zoned
 from exhume.ingest.node_names import host_named, numbered_alike
 from exhume.ingest.overlaps import Span, left_out, note, without
 from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
-from exhume.ingest.placed import PlacedInput, covered_by, with_zone_notes
+from exhume.ingest.placed import PlacedInput, covered_by, told_by, with_zone_notes
 from exhume.ingest.recognise import FORMATS
 from exhume.ingest.recorded import recorded
 from exhume.ingest.report import InputReport, RecordingReport
@@ -337,6 +337,7 @@ class Placing:
         return Finished(
             source.id, str(source.path.resolve()), source.size_bytes, source.modified_ns, one.node,
             self._folders.get(one.node), self.report(one), tuple(anchors), sketch, one.covered,
+            told_by(one),
         )  # fmt: skip
 
     def recordings(self, known: Set[str]) -> tuple[RecordingReport, ...]:
