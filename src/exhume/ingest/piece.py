@@ -83,6 +83,8 @@ class Interval(Struct, frozen=True):
     end_ns: int
     event: str
     rate_hz: float
+    cores: tuple[int, ...] = ()
+    """Those that were watched, idle ones too; empty where that is not known."""
 
 
 class Sampled(Struct, frozen=True):
