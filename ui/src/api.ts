@@ -373,7 +373,7 @@ export interface IrqsAnswer {
 export interface Lifecycle {
   kind: "unit" | "container" | "process"
   name: string
-  /** The parent that starts a process, the image of a container. */
+  /** The parent that starts a process, the image of a container; `cron` of what cron starts. */
   detail: string
   mark: "crash loop" | "loop" | "many short jobs" | "scheduled" | "healthy"
   starts: number

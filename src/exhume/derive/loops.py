@@ -5,6 +5,8 @@ starts in 10 minutes, or a median life below a minute over 5 starts, or a superv
 start it again. A job that ends well each time is no crash loop, however short: it is `scheduled`,
 or one of `many short jobs`.
 
+What cron starts is `scheduled` from 5 starts on: it says nothing of how a job ended.
+
 Of bare processes nobody records how they ended, so none is called a crash loop, only a `loop`, and
 only if all of this holds, because a build or a shell script also starts hundreds of short ones:
 
@@ -106,6 +108,11 @@ def mark_supervised(runs: Runs) -> Mark:
     if ends_well and nobody_restarts:
         return "many short jobs" if runs.most_in_10_minutes >= MANY_STARTS else "scheduled"
     return "crash loop"
+
+
+def mark_cron(runs: Runs) -> Mark:
+    """Of a program that cron starts: somebody wants it so, it does not die of anything."""
+    return "scheduled" if runs.starts >= LEAST_STARTS else "healthy"
 
 
 def mark_process(runs: Runs, name: str, share_of_parents_starts: float) -> Mark:

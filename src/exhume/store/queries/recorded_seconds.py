@@ -36,9 +36,10 @@ def _between_lines(recording: Recording, window: Window) -> Iterator[Window]:
     last: dict[str, Window] = {}
     for view in _around(recording.views(), window):
         inputs = () if view.origin.imported is None else _INPUT.findall(view.origin.imported[2])
-        if not inputs or not _has_lines(recording, view):
-            continue
-        for one in inputs:
+        lines = 0
+        with recording.sparing(view):
+            lines = len(event_rows(view, (), _BY_CAPTURES)) if inputs else 0
+        for one in inputs if lines else ():
             if one in last and last[one].end_ns < view.window.start_ns:
                 yield Window(last[one].end_ns, view.window.start_ns)
             last[one] = view.window
@@ -53,9 +54,3 @@ def _around(views: list[SegmentView], window: Window) -> list[SegmentView]:
     first = inside[0] if inside else len(before)
     end = inside[-1] + 1 if inside else first
     return views[max(0, first - 1) : end + 1]
-
-
-def _has_lines(recording: Recording, view: SegmentView) -> bool:
-    with recording.sparing(view):
-        return bool(len(event_rows(view, (), _BY_CAPTURES).time_ns))
-    return False
