@@ -84,6 +84,33 @@ def test_a_line_in_syslog_and_journal_is_one_start(tmp_path: Path) -> None:
     assert agent.starts == 15
 
 
+def test_a_log_of_weeks_has_what_cron_started_where_anything_else_is_told(tmp_path: Path) -> None:
+    """Of three days: a segment for each ten minutes of them would take long, and tell nothing."""
+    lockup = "kernel: watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [a:7]"
+    harm = f"{stamp(36 * 3600)} node-1 {lockup}\n"
+    copies = "".join(
+        f"### {START + 48 * 3600 + 60 * n}.000\nnr_descendants 9\nnr_dying_descendants {n}\n"
+        for n in range(30)
+    )
+    log = made.write(tmp_path / "syslog", lines(3 * 24 * 60) + harm)
+    report = do_import(tmp_path / "out", log, made.write(tmp_path / "copies", copies))
+    notes = made.by_name(report)["syslog"].notes
+    assert any("what cron started is kept where other lines" in note for note in notes)
+    recording = Recording.open(tmp_path / "out")
+    assert len(recording.views()) == 4
+    agent = lifecycles(recording, recording.window()).lifecycles[0]
+    assert agent.name == "agent"
+    assert 35 <= agent.starts <= 40
+    assert agent.starts_per_hour == pytest.approx(60, rel=0.1)
+
+
+def test_of_a_log_of_weeks_alone_the_end_tells_what_cron_starts(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, syslog=lines(3 * 24 * 60))
+    assert len(recording.views()) == 2 * 24 * 6
+    agent = lifecycles(recording, recording.window()).lifecycles[0]
+    assert (agent.name, agent.starts) == ("agent", 2 * 24 * 60)
+
+
 def test_nothing_of_a_command_is_kept_but_the_name_of_its_program(tmp_path: Path) -> None:
     recording = recorded(tmp_path, syslog=lines(60))
     told = events(recording, recording.window())

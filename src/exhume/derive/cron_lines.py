@@ -131,6 +131,10 @@ def _program(words: list[str], nested: int) -> str | None:
     return runner or None
 
 
+def is_by_cron(event: Event) -> bool:
+    return event.kind == "unit-start" and event.fields.get(BY) == CRON
+
+
 def cron_events(starts: Iterable[CronStart]) -> Iterator[Event]:
     """Starts of one program within a second as one event with a count."""
     folded: dict[tuple[int, str], list[int]] = {}

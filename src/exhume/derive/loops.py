@@ -167,6 +167,16 @@ def counted_pace(start_ns: I64, count: I64) -> float | None:
     return float(middle) if middle > 0 and high - low <= STEADY_RATIO * middle else None
 
 
+def told_seconds(start_ns: I64) -> float:
+    """How long starts were told of: where none comes for much longer than usual, nobody tells. Of
+    a long log cron's lines are kept only where something else is."""
+    if len(start_ns) < 2:
+        return 0.0
+    apart = np.diff(start_ns) / 1e9
+    usual = float(np.median(apart))
+    return float(np.minimum(apart, 3 * usual).sum()) + usual
+
+
 def weighted_median(values: F64, weight: I64) -> float | None:
     known = np.isfinite(values) & (weight > 0)
     if not known.any():

@@ -25,6 +25,7 @@ from exhume.derive.loops import (
     mark_jobs,
     mark_process,
     mark_supervised,
+    told_seconds,
 )
 from exhume.derive.starts import counted
 from exhume.model.answers import EventAnswer
@@ -89,7 +90,8 @@ def of_units(
         by_cron = bool(group.starts) and all(e.fields.get(BY) == CRON for e in group.starts)
         mark = mark_cron(runs) if by_cron else mark_supervised(runs)
         detail = CRON if by_cron else ""
-        one = _lifecycle("unit", name, detail, mark, runs, seconds, window, restarts.get(name))
+        over = (told_seconds(runs.start_ns) if by_cron else 0.0) or seconds
+        one = _lifecycle("unit", name, detail, mark, runs, over, window, restarts.get(name))
         found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.waits]))
     return found
 
