@@ -70,6 +70,32 @@ def test_the_loop_is_found_and_payer_and_victim_are_told_apart() -> None:
     ]  # fmt: skip
 
 
+def test_a_job_of_cron_that_leaks_is_named_with_where_its_line_is_and_how_to_undo_it() -> None:
+    starts = tuple(
+        event(40 * i + 5, "unit-start", "agent", count=160, by="cron") for i in range(15)
+    )
+    counts = {10.0 * i: 160 * ((10 * i + 30) // 40) for i in range(60)}
+    own = lifecycle("unit", "agent", 2400, "scheduled", "cron")
+    case = judged(story(events=starts, lifecycles=(own,), zombies=zombies(counts)))
+    cause = case.verdict.root_cause
+    assert cause is not None
+    assert (cause.kind, cause.culprit.comm, cause.culprit.unit) == ("zombie-cgroups", "agent", None)
+    assert "grep -rnF agent /etc/crontab" in case.actions.now[0]
+    assert case.actions.undo == ("take the # away again",)
+    assert not any("systemctl" in one or "supervisorctl" in one for one in case.actions.now)
+
+
+def test_an_innocent_job_of_cron_beside_the_loop_is_ruled_out() -> None:
+    cron = tuple(event(60 * i + 1, "unit-start", "agent", by="cron") for i in range(10))
+    own = lifecycle("unit", "leaky.service", 2280, zombies_per_start=1.0)
+    job = lifecycle("unit", "agent", 10, "scheduled", "cron")
+    case = judged(story(events=(*STARTS, *cron), lifecycles=(own, job)))
+    assert case.verdict.root_cause is not None
+    assert case.verdict.root_cause.culprit.unit == "leaky.service"
+    assert "agent" in [one.culprit.comm for one in case.rejected]
+    assert "crash-loop" not in [one.kind for one in case.suspects]
+
+
 def test_starts_are_told_as_units_tells_them_and_those_between_counts_beside() -> None:
     own = lifecycle("unit", "leaky.service", 2300, zombies_per_start=1.0)
     case = judged(story(lifecycles=(own,)))

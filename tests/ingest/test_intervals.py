@@ -44,6 +44,19 @@ def test_a_stretch_begins_and_ends_on_the_ticks_that_samples_are_kept_in() -> No
     assert [s.start_ns for s in stretches_of([one], 0, 2_345_678)] == [0, 1_200_000]
 
 
+def test_captures_that_watched_other_cores_are_stretches_of_their_own() -> None:
+    """Also where one began at once when the other ended: no gap is in between."""
+    both = [
+        Interval(0, 10 * NS, "cpu-clock", 97.0, (0, 1)),
+        Interval(10 * NS + 5_000_000, 20 * NS, "cpu-clock", 97.0, (2,)),
+        Interval(15 * NS, 20 * NS, "cpu-clock", 97.0, (3,)),
+    ]
+    found = stretches_of(both, 0, 20 * NS)
+    assert [(s.start_ns, s.rate_hz, s.cores) for s in found] == [
+        (0, 97.0, (0, 1)), (10 * NS + 5_000_000, 97.0, (2,)), (15 * NS, 97.0, (2, 3)),
+    ]  # fmt: skip
+
+
 def test_without_samples_there_is_only_that_to_tell() -> None:
     assert told(first=3, last=9) == [(3, 0)]
 

@@ -3,12 +3,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from exhume.ingest.boot_clocks import Anchor
 from exhume.ingest.inputs import expand
-from exhume.ingest.manifest import Finished, Manifest
+from exhume.ingest.manifest import Finished, Manifest, has_log_of
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.ingest.report import InputReport
 from exhume.model.window import Window
+from exhume.store import layout
 from tests.ingest.made import write
 
 
@@ -19,8 +22,9 @@ def finished(path: Path, id_: str) -> Finished:
     measured = Claim(5, Trust.MEASURED, "measured")
     anchor = Anchor("node", ClockKind.KERNEL_LOG, measured, (7, (1 << 64) - 1), 9)
     return Finished(
-        id_, str(path.resolve()), 3, 4, "node", "", report, (anchor,), (1, (1 << 64) - 1)
-    )
+        id_, str(path.resolve()), 3, 4, "node", "", report, (anchor,), (1, (1 << 64) - 1),
+        told=Window(10, 20),
+    )  # fmt: skip
 
 
 def test_what_was_finished_is_known_the_next_time(tmp_path: Path) -> None:
@@ -35,6 +39,18 @@ def test_what_was_finished_is_known_the_next_time(tmp_path: Path) -> None:
     ((grown,), _) = expand([str(tmp_path / "a")], tmp_path / "out")
     assert again.of(grown) is None
     assert again.was_other(grown)
+
+
+def test_a_log_tells_of_the_time_from_its_first_line_to_when_it_was_written(tmp_path: Path) -> None:
+    note = replace(finished(tmp_path / "a", "a" * 16), modified_ns=30)
+    layout.import_path(tmp_path).mkdir()
+    Manifest(layout.import_path(tmp_path)).add(note)
+    for root in (tmp_path, tmp_path / "node"):
+        assert has_log_of(root, "node", Window(5, 11))
+        assert has_log_of(root, "node", Window(25, 40)), "it was silent, and yet there"
+        assert not has_log_of(root, "node", Window(5, 10)), "not begun"
+        assert not has_log_of(root, "node", Window(30, 40)), "written before"
+        assert not has_log_of(root, "other", Window(5, 11))
 
 
 def test_a_line_that_a_crash_cut_off_is_not_there(tmp_path: Path) -> None:

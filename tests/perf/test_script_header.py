@@ -39,6 +39,8 @@ def test_a_header_of_today() -> None:
     found = parse(NEW)
     assert found.hostname == "gpu-node-54"
     assert (found.release, found.architecture, found.cores) == ("5.4.0-1146-aws", "x86_64", 2)
+    assert found.numbered_cores is None, "some are off line, nobody knows which"
+    assert parse(NEW.replace(b"avail : 4", b"avail : 2")).numbered_cores == 2
     assert found.captured == "Sun Nov 15 20:21:09 2026"
     assert found.clock == "monotonic"
     assert found.reference == (1794773719_500000000, 7_019862001)

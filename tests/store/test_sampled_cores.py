@@ -18,7 +18,7 @@ from exhume.store import layout, meta, queries
 from exhume.store.memory import MemorySegment
 from exhume.store.recording import Recording
 from exhume.store.rollups import CoreSeconds
-from exhume.store.sampled_cores import SampledRollUp
+from exhume.store.sampled_cores import SampledRollUp, sampled_cores
 from exhume.store.segment import Segment
 from exhume.store.writer import write_segment
 from tests.store.make import SECOND, START, at, by_hand, jiffies, segments
@@ -125,6 +125,28 @@ def test_a_segment_gives_what_the_head_gave(tmp_path: Path, roll_up: str) -> Non
     assert np.array_equal(found.permille, expected.permille)
     assert np.array_equal(found.start_ns, expected.start_ns)
     assert segment.core_seconds() is None
+
+
+def test_who_was_watched_idled_and_of_others_nothing_is_known(tmp_path: Path) -> None:
+    stretches = (
+        Stretch(START, "cpu-clock", 100.0, (0, 3)),
+        Stretch(START + 5 * SECOND, "cpu-clock", 100.0, (1,)),
+        Stretch(START + 8 * SECOND, "cpu-clock", 100.0),
+    )
+    samples = every(0, 1, 100, 0) + every(0, 6, 100, 0)
+    data = by_hand(samples, stacks=STACKS, stretches=stretches)
+    path = write_segment(tmp_path, data)
+    assert Segment(path).stretches == stretches
+    for view in (MemorySegment(data), Segment(path)):
+        assert sampled_cores(view) == (0, 1, 3)
+        found = view.sampled_seconds()
+        assert found is not None
+        assert found.cores == (0, 1, 3)
+        assert found.permille[USER].tolist() == [
+            [0, 1000, 0, 0, 0, -1, 1000, -1, 0, 0],
+            [-1] * 5 + [0] * 5,
+            [0] * 5 + [-1] * 3 + [0] * 2,
+        ]
 
 
 def test_stretches_shorter_than_a_step_of_the_table_do_not_spoil_it(tmp_path: Path) -> None:

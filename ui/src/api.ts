@@ -39,7 +39,7 @@ export interface CaseEntry {
 
 export interface Cases {
   window: Window
-  /** Of each kind of symptom one, the worst first; none where nobody was harmed. */
+  /** Of each kind of symptom one, the worst first; none where nobody was harmed, and one without a symptom where the files can't tell whether anybody was. */
   cases: CaseEntry[]
 }
 
@@ -373,7 +373,7 @@ export interface IrqsAnswer {
 export interface Lifecycle {
   kind: "unit" | "container" | "process"
   name: string
-  /** The parent that starts a process, the image of a container. */
+  /** The parent that starts a process, the image of a container; `cron` of what cron starts. */
   detail: string
   mark: "crash loop" | "loop" | "many short jobs" | "scheduled" | "healthy"
   starts: number

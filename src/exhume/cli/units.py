@@ -2,9 +2,9 @@
 
 A crash loop is a unit or container that started 5 times within 10 minutes, or lives less than a
 minute in the median over 5 starts, or that systemd or the kubelet waits to start again. What ends
-well each time is no crash loop: it is scheduled, or one of many short jobs. Containers are told by
-name over all their ids, so that one that is removed and run anew shows, although its restart count
-stays 0.
+well each time is no crash loop: it is scheduled, or one of many short jobs. So is what cron starts,
+as its log tells: how that ended it does not say. Containers are told by name over all their ids, so
+that one that is removed and run anew shows, although its restart count stays 0.
 
 How a bare process ended is not recorded. It is a loop (never a crash loop) when the same parent
 process starts the same program at a steady pace, one after the other, for a minute or longer, and

@@ -8,7 +8,8 @@ is:
 - found: it was there before the harm, in the same place, the more of it the more harm, and without
   it there was none
 - suspected: part of that is known, and nothing speaks against it
-- unknown: somebody was harmed, and what was recorded does not say by what
+- unknown: somebody was harmed, and what was recorded does not say by what; or nothing among the
+  files that were imported could tell of harm
 - healthy: nobody was harmed; what may harm later is listed
 
 Whom the evidence clears is listed too, with the reason.

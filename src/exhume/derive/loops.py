@@ -5,6 +5,8 @@ starts in 10 minutes, or a median life below a minute over 5 starts, or a superv
 start it again. A job that ends well each time is no crash loop, however short: it is `scheduled`,
 or one of `many short jobs`.
 
+What cron starts is `scheduled` from 5 starts on: it says nothing of how a job ended.
+
 Of bare processes nobody records how they ended, so none is called a crash loop, only a `loop`, and
 only if all of this holds, because a build or a shell script also starts hundreds of short ones:
 
@@ -108,6 +110,11 @@ def mark_supervised(runs: Runs) -> Mark:
     return "crash loop"
 
 
+def mark_cron(runs: Runs) -> Mark:
+    """Of a program that cron starts: somebody wants it so, it does not die of anything."""
+    return "scheduled" if runs.starts >= LEAST_STARTS else "healthy"
+
+
 def mark_process(runs: Runs, name: str, share_of_parents_starts: float) -> Mark:
     """Of a program under one parent process."""
     if name not in PAUSES and share_of_parents_starts >= LEAST_SHARE and is_loop(runs):
@@ -158,6 +165,16 @@ def counted_pace(start_ns: I64, count: I64) -> float | None:
     at = np.searchsorted(heavy, heavy[-1] * np.array((0.25, 0.5, 0.75)))
     low, middle, high = apart[order][at]
     return float(middle) if middle > 0 and high - low <= STEADY_RATIO * middle else None
+
+
+def told_seconds(start_ns: I64) -> float:
+    """How long starts were told of: where none comes for much longer than usual, nobody tells. Of
+    a long log cron's lines are kept only where something else is."""
+    if len(start_ns) < 2:
+        return 0.0
+    apart = np.diff(start_ns) / 1e9
+    usual = float(np.median(apart))
+    return float(np.minimum(apart, 3 * usual).sum()) + usual
 
 
 def weighted_median(values: F64, weight: I64) -> float | None:

@@ -81,10 +81,10 @@ def most_left(
     """
     if not one.starts or len(zombies) < 2:
         return None
-    at_most = max(0, int(zombies[-1] - zombies[0])) / one.starts
+    came = max(0, int(zombies[-1] - zombies[0]))
     wall, count = starts
     if not len(wall):  # a supervisor counted them, but nobody saw when
-        return at_most
+        return came / one.starts
     change = np.diff(zombies)
     gained = np.maximum(0, change)
     lived = min(one.median_lifetime_seconds or 0.0, MOST_LIFETIME_SECONDS) + REMOVAL_SECONDS
@@ -93,7 +93,12 @@ def most_left(
     within = started(wall, count, wall_ns[:-1], wall_ns[1:])
     came_without = gained[near == 0].sum() > _MOSTLY * gained.sum()
     left_nothing = gained.any() and within[change == 0].sum() > _MOSTLY * within.sum()
-    return None if came_without or left_nothing else at_most
+    if came_without or left_nothing:
+        return None
+    # A log may tell of days, and zombies were counted for an hour.
+    meanwhile = started(wall, count, wall_ns[:1] - round(lived * 1e9), wall_ns[-1:] + asked_ns)
+    share = int(meanwhile[0]) / max(1, int(count.sum()))
+    return came / (one.starts * share) if share else None
 
 
 def started(wall: I64, count: I64, begin_ns: I64, end_ns: I64) -> I64:

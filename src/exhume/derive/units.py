@@ -15,14 +15,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from exhume.derive.backoffs import backoffs
+from exhume.derive.cron_lines import BY, CRON
 from exhume.derive.looks import GONE, Looks, misses_starts, nobody_looked
 from exhume.derive.loops import (
     LEAST_STARTS,
     PAUSES,
     Runs,
+    mark_cron,
     mark_jobs,
     mark_process,
     mark_supervised,
+    told_seconds,
 )
 from exhume.derive.starts import counted
 from exhume.model.answers import EventAnswer
@@ -64,8 +67,9 @@ def of_units(
     window: Window | None = None,
     looks_of: LooksOf = nobody_looked,
 ) -> list[Lifecycle]:
-    """systemd services. `restarts`: what their own counters gained; `seconds`: recorded.
+    """systemd services, programs of other supervisors, and what cron starts.
 
+    `restarts`: what their own counters gained; `seconds`: recorded.
     With a window, when in it each of them started is told, too.
     """
     ended = _exits_by_pid(lives)
@@ -83,8 +87,11 @@ def of_units(
             restarts=restarts.get(name, 0),
             waits_to_restart=_waits_to_restart(group),
         )
-        mark = mark_supervised(runs)
-        one = _lifecycle("unit", name, "", mark, runs, seconds, window, restarts.get(name))
+        by_cron = bool(group.starts) and all(e.fields.get(BY) == CRON for e in group.starts)
+        mark = mark_cron(runs) if by_cron else mark_supervised(runs)
+        detail = CRON if by_cron else ""
+        over = (told_seconds(runs.start_ns) if by_cron else 0.0) or seconds
+        one = _lifecycle("unit", name, detail, mark, runs, over, window, restarts.get(name))
         found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.waits]))
     return found
 

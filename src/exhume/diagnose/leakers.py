@@ -13,9 +13,10 @@ from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
 from exhume.diagnose.gains import NEARLY_ALL, Gains, covered, gains_of, heard
+from exhume.diagnose.in_step import in_step, start_together
 from exhume.diagnose.twins import is_run_by
 from exhume.model.arrays import F64, I64, Bool
-from exhume.model.case import Outcome, Party, Tests
+from exhume.model.case import Confidence, Outcome, Party, Tests
 from exhume.model.lifecycles import Lifecycle
 from exhume.model.observation import Observation
 
@@ -29,6 +30,7 @@ _SAME_PACE = 0.1
 _MOSTLY = 0.5
 _STANDS, _MANY = 0.05, 0.25
 _TOO_FEW = "{:.2f} zombies a start: it starts far more often"
+_BY_THE_CLOCK = "cron starts it as it should, and nothing shows that zombies come with its starts"
 _MOST_NUMBERED = 60_000
 """The kernel has 65,535 numbers for memory cgroups, dead ones included."""
 
@@ -50,12 +52,15 @@ class Leaker(Struct, frozen=True):
     """What it gained may be living cgroups in part."""
     misses_starts: bool = False
     """Looks saw them, and between two looks there may have been more: it left less at each."""
+    at_most: Confidence = "high"
+    """No more than this may be claimed: others of its pace would show the same."""
 
     @property
     def fit(self) -> tuple[int, int, float, float]:
         """To sort by: tests passed, then supervisors before the programs they run."""
         outcomes = self.tests.outcomes()
         kind = {"unit": 2, "container": 1, "process": 0}[self.lifecycle.kind]
+        kind = -1 if self.lifecycle.is_of_cron else kind  # what dies again and again before it
         agreement = self.agreement if np.isfinite(self.agreement) else 0.0
         return -outcomes.count("failed"), outcomes.count("passed"), kind, agreement
 
@@ -76,7 +81,18 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
             known = heard(seen, gains) if one.kind == "process" else gains
             found.append(_weigh(seen, one, wall, count, known))
     found.sort(key=lambda one: (one.fit, one.starts), reverse=True)
-    return _merged(seen, found)
+    return _merged(seen, [_one_of_several(seen, one, found) for one in found])
+
+
+def _one_of_several(seen: Observation, one: Leaker, found: list[Leaker]) -> Leaker:
+    """Of jobs that cron starts in the same minutes any may be it."""
+    if not one.lifecycle.is_of_cron or one.against:
+        return one
+    own, _ = starts_of(seen, one.lifecycle)
+    others = (o for o in found if o is not one and o.lifecycle.is_of_cron and not o.against)
+    if any(start_together(own, starts_of(seen, other.lifecycle)[0]) for other in others):
+        return replace(one, at_most="medium")
+    return one
 
 
 def starts_of(seen: Observation, one: Lifecycle) -> tuple[I64, I64]:
@@ -118,6 +134,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
                 f"{active_rate:.2f}/s while it was not"
             )
     exact = one.zombies_per_start if not one.zombies_at_most else None
+    at_most: Confidence = "high"
     dose: Outcome = "untested"
     contradiction = ""
     if exact is not None and exact < 0.05:
@@ -130,6 +147,11 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         contradiction = contradiction or vain
     if contradiction:
         dose, against = "failed", contradiction
+    elif one.is_of_cron and not against:
+        step = in_step(started, gains.gained, agreement, counterfactual)
+        at_most = "high" if step == "in step" else "medium"
+        if not step or dose != "passed":
+            dose, against = "untested", _BY_THE_CLOCK
     order: Outcome = "untested"
     grew = np.flatnonzero(gains.gained > 0)
     if len(grew) and all_gained:
@@ -149,6 +171,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         against,
         gains.is_upper,
         misses,
+        at_most,
     )
 
 
@@ -295,6 +318,8 @@ def makes_cgroups(seen: Observation, one: Lifecycle) -> bool:
 
 
 def lifecycle_party(one: Lifecycle) -> Party:
+    if one.is_of_cron:
+        return Party(comm=one.name)
     if one.kind == "unit":
         return Party(unit=one.name)
     if one.kind == "container":
@@ -358,5 +383,5 @@ def _joined(first: Leaker, second: Leaker) -> Leaker:
     of = second if is_better and not second.against else first
     return Leaker(
         of.lifecycle, both, Tests(*outcomes), of.starts, of.gained, of.per_start, of.agreement,
-        first.against, first.is_upper, of.misses_starts,
+        first.against, first.is_upper, of.misses_starts, first.at_most,
     )  # fmt: skip

@@ -34,7 +34,7 @@ _UNBROKEN_NS = 450_000_000
 _BEFORE_NS = 60 * SECOND_NS
 _USUAL_SHARE = 0.8
 """Of the minute before: whoever was in the kernel so much is at work there, like a copy."""
-_KNOWN_BEFORE_NS = 30 * SECOND_NS
+KNOWN_BEFORE_NS = 30 * SECOND_NS
 
 # Classes of signatures that tell of harm, with the word for it. All others are hints.
 _HARM = {
@@ -333,7 +333,7 @@ def _held(seen: Observation) -> Iterator[Symptom]:
         if hold.is_told and not hold.call:
             continue  # nor what it did: then the line tells of harm to the core, and of no other
         began = first_seen.get((hold.comm, hold.pid), seen.window.start_ns)
-        if hold.window.start_ns - began < _KNOWN_BEFORE_NS:
+        if hold.window.start_ns - began < KNOWN_BEFORE_NS:
             continue
         if _held_before(seen.holds, hold) > _USUAL_SHARE * _BEFORE_NS:
             continue

@@ -15,6 +15,7 @@ from exhume.ingest.collect import NO_SAMPLES, NONE_LEFT, TOO_MANY, Seen, named_r
 from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
+from exhume.ingest.overlaps import is_whole
 from exhume.ingest.perf_share import PerfShare, Taken
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.room import FORKS, Memory, NoRoomError, Room
@@ -22,6 +23,7 @@ from exhume.ingest.rows import ROWS_SUFFIX
 from exhume.ingest.streams import Progress, Source
 from exhume.ingest.together import together
 from exhume.ingest.wanted_events import instead, none_such
+from exhume.ingest.watched_cores import watched_cores
 from exhume.model.arrays import I64
 from exhume.model.event import Event
 from exhume.perf.datafile import PerfData, Share
@@ -130,21 +132,28 @@ class PerfAssembler:
         """The samples of one share; `seen` by all."""
         features = self._data.features
         is_own = self._data.clock_id is not None or seen.without_time
-        intervals = seen.intervals(self._last.wanted().measure, self._last.rate_hz())
+        measure, rate_hz = self._last.wanted().measure, self._last.rate_hz()
+        command = " ".join(features.command)
+        cores = watched_cores(
+            seen.cores, command, features.numbered_cores,
+            is_whole=is_whole(command, seen.idle, taken.threads.tid),
+        )  # fmt: skip
         return Piece(
             hints=Hints(
                 features.hostname,
                 features.release,
                 features.architecture,
                 features.cores,
-                " ".join(features.command),
+                command,
                 self._last.boot,
             ),
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
             claim=self._context.clock.of_perf_data(
                 self._source.path, self._data, seen.first_ns, seen.last_ns
             ),
-            sampled=Sampled(taken.rows, taken.tree, taken.threads, intervals),
+            sampled=Sampled(
+                taken.rows, taken.tree, taken.threads, seen.intervals(measure, rate_hz, cores)
+            ),
             facts=Facts(named_ratio=named_ratio(taken.tree)),
         )
 

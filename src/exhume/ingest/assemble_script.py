@@ -12,6 +12,7 @@ from exhume.ingest import made_code, script_text
 from exhume.ingest.clocks import is_wall_time
 from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Collector, named_ratio
 from exhume.ingest.context import Context
+from exhume.ingest.overlaps import is_whole
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.resting import Resting
 from exhume.ingest.row_table import RowTable
@@ -21,6 +22,7 @@ from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.stray_times import stray
 from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.wanted_events import NONE, Wanted, choose, instead, none_such
+from exhume.ingest.watched_cores import watched_cores
 from exhume.model.arrays import I64, U16, U64, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
@@ -211,6 +213,10 @@ class ScriptAssembler:
             or is_wall_time(seen.first_ns)
         )  # fmt: skip
         rows = self._collected.rows(renumbered)
+        cores = watched_cores(
+            seen.cores, header.command, header.numbered_cores,
+            is_whole=is_whole(header.command, seen.idle, threads.tid),
+        )  # fmt: skip
         return Piece(
             hints=Hints(
                 header.hostname, header.release, header.architecture, header.cores, header.command
@@ -227,7 +233,7 @@ class ScriptAssembler:
                 rows,
                 tree,
                 threads,
-                seen.intervals(self._wanted.measure, self._header_rate(reader)),
+                seen.intervals(self._wanted.measure, self._header_rate(reader), cores),
                 seen.fingerprint,
             ),
             facts=self._facts(reader, rows, tree, broken),

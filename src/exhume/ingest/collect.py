@@ -104,13 +104,15 @@ class Seen(Struct):
         if last_ns is not None:
             self.last_ns = last_ns if self.last_ns is None else max(self.last_ns, last_ns)
 
-    def intervals(self, event: str, rate_hz: float | None) -> tuple[Interval, ...]:
-        """`rate_hz`: where the input tells it."""
+    def intervals(
+        self, event: str, rate_hz: float | None, cores: tuple[int, ...] = ()
+    ) -> tuple[Interval, ...]:
+        """`rate_hz`: where the input tells it. `cores`: those that were watched."""
         if self.first_ns is None or self.last_ns is None:
             return ()
         rate = self._rate_hz(rate_hz)
         last_ns = self.last_ns + round(1e9 / rate)
-        return (Interval(self.first_ns, last_ns, event or UNKNOWN, rate),)
+        return (Interval(self.first_ns, last_ns, event or UNKNOWN, rate, cores),)
 
     def _rate_hz(self, told: float | None) -> float:
         return told or (float(np.median(self.rates)) if self.rates else _UNKNOWN_RATE_HZ)

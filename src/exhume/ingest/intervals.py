@@ -20,11 +20,12 @@ def clipped(
     for one in intervals:
         begin, end = max(one.start_ns + offset_ns, start_ns), min(one.end_ns + offset_ns, end_ns)
         if begin < end:
-            yield Interval(begin, end, one.event, one.rate_hz)
+            yield replace(one, start_ns=begin, end_ns=end)
 
 
 def stretches_of(intervals: Sequence[Interval], first_ns: int, last_ns: int) -> tuple[Stretch, ...]:
-    """At each instant the highest rate of those in force; none where nothing was sampled."""
+    """At each instant the highest rate of those in force, and all cores that any of them watched;
+    none where nothing was sampled."""
     covered = [_whole_ticks(one, first_ns, last_ns) for one in _without_small_gaps(intervals)]
     edges = sorted(
         {first_ns, last_ns, *(i.start_ns for i in covered), *(i.end_ns for i in covered)}
@@ -33,9 +34,10 @@ def stretches_of(intervals: Sequence[Interval], first_ns: int, last_ns: int) -> 
     for at in edges[:-1] or [first_ns]:
         inside = [i for i in covered if i.start_ns <= at < i.end_ns]
         best = max(inside, key=lambda i: i.rate_hz, default=None)
-        event, rate = (best.event, best.rate_hz) if best else ("none", 0.0)
-        if not found or (found[-1].event, found[-1].rate_hz) != (event, rate):
-            found.append(Stretch(at, event, rate))
+        cores = tuple(sorted({core for i in inside for core in i.cores}))
+        here = Stretch(at, best.event, best.rate_hz, cores) if best else Stretch(at, "none", 0.0)
+        if not found or replace(here, start_ns=found[-1].start_ns) != found[-1]:
+            found.append(here)
     return tuple(found)
 
 
@@ -56,10 +58,11 @@ def _without_small_gaps(intervals: Sequence[Interval]) -> list[Interval]:
             and one.start_ns - before.end_ns <= _small_gap_ns(one.rate_hz)
             and (one.event, one.rate_hz) == (before.event, before.rate_hz)
         ):
-            end = max(one.end_ns, before.end_ns)
-            found[-1] = Interval(before.start_ns, end, one.event, one.rate_hz)
-        else:
-            found.append(one)
+            if one.cores == before.cores:
+                found[-1] = replace(before, end_ns=max(one.end_ns, before.end_ns))
+                continue
+            found[-1] = replace(before, end_ns=max(one.start_ns, before.end_ns))
+        found.append(one)
     return found
 
 

@@ -20,6 +20,7 @@ from exhume.ingest.overlaps import Covered
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.ingest.report import InputReport
 from exhume.model.window import Window
+from exhume.store import layout
 
 _NAME = "manifest.jsonl"
 _MAX_BYTES = 256 << 20
@@ -41,6 +42,8 @@ class Finished(Struct, frozen=True):
     sketch: tuple[int, ...]
     covered: Covered | None = None
     """What its samples cover."""
+    told: Window | None = None
+    """Of a log: from its first line to its last, whether they mean anything or not."""
 
 
 class Manifest:
@@ -79,6 +82,25 @@ class Manifest:
             os.close(fd)
 
 
+def has_log_of(root: Path, node: str, window: Window) -> bool:
+    """Was a log imported that would have told of harm to that node in that time?
+
+    A kernel's log ends with the last thing that went wrong, not when it was copied: that was at
+    the time of its file at the latest. `root`: the recording, which has a folder of its own below
+    that of the import where there are several.
+    """
+    logs = (
+        (one, one.told)
+        for folder in (root, root.parent)
+        for one in Manifest(layout.import_path(folder)).all()
+        if one.node == node and one.told is not None
+    )
+    return any(
+        told.start_ns < window.end_ns and max(told.end_ns, one.modified_ns) > window.start_ns
+        for one, told in logs
+    )
+
+
 def _decode(values: dict[str, Any]) -> Finished:
     report = dict(values["report"])
     window = report["window"]
@@ -90,7 +112,7 @@ def _decode(values: dict[str, Any]) -> Finished:
     # Recordings that were begun by an older version have one at most.
     former = values.pop("anchor", None)
     anchors = values.get("anchors", [former] if former else [])
-    covered = values.get("covered")
+    covered, told = values.get("covered"), values.get("told")
     return Finished(
         **{
             **values,
@@ -98,6 +120,7 @@ def _decode(values: dict[str, Any]) -> Finished:
             "anchors": tuple(_anchor(one) for one in anchors),
             "sketch": tuple(values["sketch"]),
             "covered": covered and convert(covered, Covered),
+            "told": Window(**told) if told else None,
         }
     )
 

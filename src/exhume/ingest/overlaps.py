@@ -70,11 +70,11 @@ def is_whole(command: str, idle: int, tid: I32) -> bool:
     return (
         idle > 0
         or bool((tid == _IDLE_TASK).any())
-        or any(_ALL_OF_A_CORE.fullmatch(option) for option in _options(command))
+        or any(_ALL_OF_A_CORE.fullmatch(option) for option in options_of(command))
     )
 
 
-def _options(command: str) -> Iterator[str]:
+def options_of(command: str) -> Iterator[str]:
     """Those of `perf record` itself, not of what it was told to run."""
     words = iter(command.partition(" record ")[2].split())
     for word in words:

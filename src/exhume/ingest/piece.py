@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from exhume.derive.cron_lines import is_by_cron
 from exhume.derive.sets import distinct
 from exhume.ingest.boot_marks import NO_MARKS, Marks
 from exhume.ingest.row_table import SLOT_NS, RowTable
@@ -83,6 +84,8 @@ class Interval(Struct, frozen=True):
     end_ns: int
     event: str
     rate_hz: float
+    cores: tuple[int, ...] = ()
+    """Those that were watched, idle ones too; empty where that is not known."""
 
 
 class Sampled(Struct, frozen=True):
@@ -143,7 +146,7 @@ class Piece(Struct, frozen=True):
         found = set(self.sampled.rows.slots) if self.sampled else set()
         if not found and (sampled := self.sampled_ns()) is not None:
             found.add(sampled[0] // SLOT_NS)  # all idled, which is worth knowing
-        found.update(event.time_ns // SLOT_NS for event in self.events)
+        found.update(event.time_ns // SLOT_NS for event in self.events if not is_by_cron(event))
         for block in self.blocks:
             slots = distinct(block.tick_ns // SLOT_NS)
             found.update(slots.tolist())
@@ -152,6 +155,11 @@ class Piece(Struct, frozen=True):
                 between = range(int(slots[number]) + 1, int(slots[number + 1]))
                 found.update(between if len(between) <= _MOST_BETWEEN else ())
         return tuple(sorted(found))
+
+    def cron_slots(self) -> tuple[int, ...]:
+        """Those of which it says what cron started, and nothing else."""
+        found = {event.time_ns // SLOT_NS for event in self.events if is_by_cron(event)}
+        return tuple(sorted(found.difference(self.slots()))) if found else ()
 
     def span_ns(self) -> tuple[int, int] | None:
         """First and last instant of its clock that it says anything about."""

@@ -11,7 +11,12 @@ from exhume.ingest.overlaps import Covered, Span
 from exhume.ingest.piece import Claim
 from exhume.ingest.report import InputReport
 from exhume.ingest.work import PieceSummary, ReadTask
+from exhume.model.window import Window
 
+LOGS = (
+    "kernel log", "journal", "journal export", "journal verbose", "system log", "job log",
+)  # fmt: skip
+"""Formats whose lines tell of harm, if there is any."""
 _OTHER_ZONE = (
     "no other file tells of that time, the nearest is {:.1f} h off: if its local times are not "
     "UTC, import all into a fresh directory with --zone"
@@ -56,6 +61,18 @@ def covered_by(
         threads=tuple({thread for piece, _ in pieces for thread in piece.threads}),
         rows=sum(piece.rows for piece, _ in pieces),
     )
+
+
+def told_by(one: PlacedInput) -> Window | None:
+    """From the first line of a log to its last; None of what is no log."""
+    if one.task.format not in LOGS:
+        return None
+    spans = [
+        (piece.told_ns[0] + claim.offset_ns, piece.told_ns[1] + claim.offset_ns + 1)
+        for piece, claim in one.pieces
+        if piece.told_ns is not None and piece.told_ns[1] and claim is not None
+    ]
+    return Window(min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None
 
 
 def with_zone_notes(placed: Sequence[PlacedInput]) -> list[PlacedInput]:

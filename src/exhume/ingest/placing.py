@@ -12,20 +12,19 @@ from msgspec.structs import replace
 from exhume.ingest.boot_clocks import Anchor, settle, settle_all
 from exhume.ingest.collect import TOO_MANY, TOO_MANY_TOGETHER
 from exhume.ingest.manifest import Finished, Manifest
-from exhume.ingest.merge import SEGMENT_NS
+from exhume.ingest.merge_tasks import LEFT_BY_CRON, merge_tasks
 from exhume.ingest.name_zones import zoned
 from exhume.ingest.node_names import host_named
 from exhume.ingest.nodes import NAMELESS, Nodes
 from exhume.ingest.overlaps import Span, left_out, note, without
-from exhume.ingest.piece import Claim, ClockKind, Hints, Trust
-from exhume.ingest.placed import PlacedInput, covered_by, with_zone_notes
+from exhume.ingest.piece import Claim, ClockKind, Trust
+from exhume.ingest.placed import PlacedInput, covered_by, told_by, with_zone_notes
 from exhume.ingest.recognise import FORMATS
 from exhume.ingest.recorded import recorded
 from exhume.ingest.report import InputReport, RecordingReport
 from exhume.ingest.rows import is_part, likeness
 from exhume.ingest.snapshots_placing import chosen, is_floating, zone_of
-from exhume.ingest.work import MergeResult, MergeTask, Part, PieceSummary, ReadTask, buckets
-from exhume.ingest.written import Named
+from exhume.ingest.work import MergeResult, MergeTask, PieceSummary, ReadTask
 from exhume.model.window import Window
 
 SAME_SAMPLES = 0.5
@@ -56,6 +55,8 @@ class Placing:
         """Samples that are in segments, by input."""
         self._crowded: set[str] = set()
         """Inputs that have more together than a segment tells apart."""
+        self._by_cron: set[str] = set()
+        """Inputs of which what cron started is left out in part."""
         self._merged: set[str] = set()
         """Nodes of which something was put into a recording."""
         self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in manifest.all() if (w := _sure(f))]
@@ -250,39 +251,11 @@ class Placing:
         return self._into / self._folders[node]
 
     def merges(self, ready: Sequence[PlacedInput]) -> list[MergeTask]:
-        parts: dict[tuple[str, int], list[Part]] = {}
-        rows: Counter[tuple[str, int]] = Counter()
-        sizes: Counter[tuple[str, int]] = Counter()
-        hints: dict[str, Hints] = {}
-        for one in ready:
-            known = hints.get(one.node, Hints(node=one.node))
-            for piece, claim in one.pieces:
-                said = piece.hints
-                known = replace(
-                    known,
-                    kernel=known.kernel or said.kernel,
-                    architecture=known.architecture or said.architecture,
-                )
-                if piece.span_ns is None or claim is None:
-                    continue
-                named = Named(one.task.input.path.name, one.task.input.id)
-                part = Part(
-                    one.task.folder, piece.number, named, claim.offset_ns, one.with_samples,
-                    one.without, piece.clock == ClockKind.KERNEL_LOG,
-                )  # fmt: skip
-                first, last = (at + claim.offset_ns for at in piece.span_ns)
-                for start in buckets(piece.slots, claim.offset_ns):
-                    if start <= last and first < start + SEGMENT_NS:
-                        parts.setdefault((one.node, start), []).append(part)
-                        shared = min(last, start + SEGMENT_NS) - max(first, start)
-                        rows[one.node, start] += piece.rows * shared // max(1, last - first)
-                        sizes[one.node, start] += piece.size_bytes
-                self._merged.add(one.node)
-            hints[one.node] = known
-        return [
-            MergeTask(self.root(key[0]), key[1], hints[key[0]], tuple(some), rows[key], sizes[key])
-            for key, some in sorted(parts.items())
-        ]
+        found = merge_tasks(ready, self.root)
+        self._by_cron |= found.crowded_by_cron
+        told = (one for one in ready for piece, claim in one.pieces if piece.span_ns and claim)
+        self._merged.update(one.node for one in told)
+        return found.tasks
 
     def note_merged(self, ids: Set[str], found: MergeResult) -> None:
         """What became of these inputs in a segment."""
@@ -297,6 +270,8 @@ class Placing:
             report = replace(report, kept=self._kept[id_])
         if id_ in self._crowded and TOO_MANY not in report.notes:
             report = replace(report, notes=(*report.notes, TOO_MANY_TOGETHER))
+        if id_ in self._by_cron:
+            report = replace(report, notes=(*report.notes, LEFT_BY_CRON))
         return report
 
     def finished(self, one: PlacedInput) -> Finished:
@@ -310,6 +285,7 @@ class Placing:
         return Finished(
             source.id, str(source.path.resolve()), source.size_bytes, source.modified_ns, one.node,
             self._folders.get(one.node), self.report(one), tuple(anchors), sketch, one.covered,
+            told_by(one),
         )  # fmt: skip
 
     def recordings(self, known: Set[str]) -> tuple[RecordingReport, ...]:

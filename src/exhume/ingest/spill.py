@@ -178,7 +178,10 @@ def _sampled(folder: Path, columns: Columns) -> Sampled:
             arrays["threads.pid"], arrays["threads.tid"], arrays["threads.parent_pid"],
             tuple(_texts("comms", columns)), tuple(_texts("cgroups", columns)),
         ),
-        intervals=tuple(Interval(**interval) for interval in values["intervals"]),
+        intervals=tuple(
+            Interval(**{**interval, "cores": tuple(interval["cores"])})
+            for interval in values["intervals"]
+        ),
         sketch=columns.get("sketch", "<u8"),
     )  # fmt: skip
 

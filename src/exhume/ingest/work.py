@@ -91,6 +91,8 @@ class PieceSummary(Struct, frozen=True):
     edge: str = ""
     size_bytes: int = 0
     """About how much memory it takes once it is loaded."""
+    cron_slots: tuple[int, ...] = ()
+    """Ten minutes of its clock of which it says only what cron started."""
 
 
 class Part(Struct, frozen=True):
@@ -243,7 +245,7 @@ def _summary(number: int, piece: Piece) -> PieceSummary:
         () if sampled is None else some_threads(sampled.threads.tid),
         sampled is not None
         and is_whole(piece.hints.command, piece.facts.idle, sampled.threads.tid),
-        piece.guesses, piece.told_ns, piece.edge, size_bytes(piece),
+        piece.guesses, piece.told_ns, piece.edge, size_bytes(piece), piece.cron_slots(),
     )  # fmt: skip
 
 

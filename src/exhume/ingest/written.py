@@ -148,7 +148,7 @@ def as_piece(written: Segment, folder: Path) -> Piece:
     starts = [stretch.start_ns for stretch in segment.stretches]
     ends = pairwise([*starts, segment.end_ns])
     intervals = tuple(
-        Interval(begin, end, stretch.event, stretch.rate_hz)
+        Interval(begin, end, stretch.event, stretch.rate_hz, stretch.cores)
         for stretch, (begin, end) in zip(segment.stretches, ends, strict=True)
         if stretch.event != "none" and begin < end
     )

@@ -18,6 +18,7 @@ AROUND_NS = 1800 * 1_000_000_000
 """On each side of an instant that is asked about."""
 _NOTICED_NS = 5 * 1_000_000_000
 """Who asks about an instant has seen what came of it: the harm may be over by then."""
+CANT_TELL = "not enough evidence: these files can't tell whether anybody was harmed"
 
 
 class Question(Struct, frozen=True):
@@ -62,8 +63,13 @@ def asked(groups: Sequence[Group], question: Question) -> list[Group]:
     return list(groups)
 
 
-def unanswered(groups: Sequence[Group], question: Question) -> tuple[Verdict, Group]:
-    """What to say where there is no harm of the kind asked for, and which there is instead."""
+def unanswered(
+    groups: Sequence[Group], question: Question, *, can_tell: bool = True
+) -> tuple[Verdict, Group]:
+    """What to say where there is no harm of the kind asked for, and which there is instead.
+
+    `can_tell`: if there had been harm, something would have told of it.
+    """
     heads = tuple(group[0] for group in groups)
     if question.event is not None:
         at_ns = question.event.start_ns
@@ -74,6 +80,8 @@ def unanswered(groups: Sequence[Group], question: Question) -> tuple[Verdict, Gr
         return _verdict("unknown", "none of that log's failures lies in this window"), heads
     if question.core is not None and groups:
         return _verdict("healthy", f"no harm is known on CPU {question.core} in this window"), heads
+    if not can_tell:
+        return _verdict("unknown", CANT_TELL), heads
     return _verdict("healthy", "nobody was harmed in this window"), heads
 
 

@@ -14,6 +14,7 @@ from exhume.diagnose.symptoms import grouped, symptoms
 from exhume.errors import ExhumeError, ParseError
 from exhume.host import Host
 from exhume.inquiry.observe import look_around, observe
+from exhume.inquiry.why import would_have_told
 from exhume.model.case import Risk
 from exhume.model.check import CheckAnswer, EnabledUnit, NodeNow, UnitNow
 from exhume.model.container import Container
@@ -88,7 +89,7 @@ def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
     """The node that the files are of, as it was at their end; not the one that they are read on."""
     seen = last_hour(recording, ended.measured.end_ns)
     risks = merged(recorded_risks(seen), ())
-    missing = tuple(_not_in_files(seen))
+    missing = tuple(_not_in_files(recording, seen))
     whole = seen.window.clip(ended.measured)
     # Between the lines of a log nothing was measured, and yet it tells that nothing happened.
     seconds = max(seen.recorded_seconds, 0.0 if whole is None else whole.seconds)
@@ -108,8 +109,13 @@ def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
     )
 
 
-def _not_in_files(seen: Observation) -> Iterator[str]:
+def _not_in_files(recording: Recording, seen: Observation) -> Iterator[str]:
     """Without these, that nothing was found says nothing."""
+    if not would_have_told(recording, seen):
+        yield (
+            "nothing in the files could tell of harm: import the kernel's log (dmesg) and the "
+            "application's own too"
+        )
     if seen.zombies is None or (seen.zombies.tracked is None and seen.zombies.zombies is None):
         yield "no counts of memory cgroups are in the files: import copies of /proc/cgroups too"
     looked = ("unit.active", "unit.restarts", "container.total")

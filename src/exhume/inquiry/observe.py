@@ -22,8 +22,9 @@ from exhume.store.queries.events import events
 from exhume.store.queries.holds import kernel_holds
 from exhume.store.queries.irqs import irqs
 from exhume.store.queries.kernel_names import unnamed_kernel_ratio
-from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
+from exhume.store.queries.lives import boots, process_events, process_times
 from exhume.store.queries.occupancy import longest_runs, occupancy
+from exhume.store.queries.recorded_seconds import recorded_seconds
 from exhume.store.queries.seconds_sampled import sampled_windows, seconds_sampled
 from exhume.store.queries.series import series
 from exhume.store.queries.units import lifecycles

@@ -18,6 +18,8 @@ from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import Group, grouped, is_as_bad, symptoms
 from exhume.diagnose.together import Told, together, unexplained
 from exhume.diagnose.told import told_holds, told_occupant, with_told
+from exhume.diagnose.witnesses import can_tell_of_harm, is_unnamed, mute_samples, tells_log
+from exhume.ingest.manifest import has_log_of
 from exhume.inquiry.asked import Question, asked, unanswered
 from exhume.inquiry.job_log import other_nodes
 from exhume.inquiry.observe import close_up, look_around, observe
@@ -36,7 +38,6 @@ MOST_STALLS = 16
 MOST_TRIED = 4
 MOST_BESIDES = 3
 _MOSTLY = 0.5
-_LOGS = ("kernel-log", "job-log")
 AROUND_NS = 900 * SECOND_NS
 MOST_AROUND_NS = 3600 * SECOND_NS
 
@@ -68,7 +69,9 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     known_harm = grouped(symptoms(seen))
     groups = asked(known_harm, question)
     if not groups:
-        verdict, others = unanswered(known_harm, question)
+        verdict, others = unanswered(
+            known_harm, question, can_tell=would_have_told(recording, seen)
+        )
         seen = look_around(recording, seen, _end_of(window))
         risks, gaps = risks_of(seen, findings(seen)), gaps_of(recording, seen)
         return replace(case_of(seen, None, (), others, risks, gaps), verdict=verdict)
@@ -199,6 +202,13 @@ def _close_up(recording: Recording, seen: Observation, core: int, window: Window
     return replace(found, during=with_told(found.during, told))
 
 
+def would_have_told(recording: Recording, seen: Observation) -> bool:
+    """If there had been harm. A recorder looks for all kinds of it, and says what it can't see."""
+    if not is_imported(recording):
+        return True
+    return can_tell_of_harm(seen, has_log=has_log_of(recording.root, seen.node, seen.window))
+
+
 def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:
     of_files = is_imported(recording)
     found = list(seen.notes)
@@ -208,20 +218,22 @@ def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:
             + ("" if of_files else "record with CAP_PERFMON, or ")
             + "import perf captures"
         )
-    if of_files and not any(event.kind in _LOGS for event in seen.events):
+    if of_files and not tells_log(seen):
         found.append(
             "no log among the files tells of harm in this window: if the kernel's (dmesg) and the "
             "application's own are not among them, import them too"
         )
     if seen.load is None:
         found.append("no times of cores: import mpstat or copies of /proc/stat with it")
-    if seen.unnamed_kernel_ratio > _MOSTLY:
+    if is_unnamed(seen):
         found.append(
             "kernel functions have no names: who was held in one kernel call, and by what, can't "
             "be told; "
             + ("" if of_files else "record with CAP_SYSLOG, or ")
             + "import a copy of that boot's /proc/kallsyms too"
         )
+    if of_files and (mute := mute_samples(seen)):
+        found.append(mute)
     if seen.zombies is None or (seen.zombies.tracked is None and seen.zombies.zombies is None):
         found.append(
             "memory cgroups were not counted: zombies can't be ruled out"

@@ -169,7 +169,9 @@ EVENT_KINDS: tuple[EventKind, ...] = (
     ),
     EventKind("job-log", "A line of a followed log file that a signature knows."),
     EventKind(
-        "unit-start", "A systemd service was started; the count says how often since the last look."
+        "unit-start",
+        "A systemd service was started, or a program by cron; the count says how often since the "
+        "last look.",
     ),
     EventKind("unit-failed", "A systemd service ended with a result other than success."),
     EventKind(

@@ -73,7 +73,7 @@ class Lifecycle(Struct, frozen=True):
     kind: Literal["unit", "container", "process"]
     name: str
     detail: str
-    """The parent that starts a process, the image of a container."""
+    """The parent that starts a process, the image of a container; `cron` of what cron starts."""
     mark: Mark
     starts: int
     starts_per_hour: float
@@ -106,6 +106,11 @@ class Lifecycle(Struct, frozen=True):
     """It had ended when somebody looked, and may have long before."""
     starts_over_time: tuple[int, ...] = ()
     """In equal parts of the window, from its start to its end."""
+
+    @property
+    def is_of_cron(self) -> bool:
+        """A program that cron starts, as its log tells."""
+        return self.kind == "unit" and self.detail == "cron"
 
 
 class UnitsAnswer(Struct, frozen=True):

@@ -75,8 +75,8 @@ class Observation(Struct, frozen=True):
     """By process name: the cores it was sampled on, most first."""
     frame_ms: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By process name: functions in its stacks, with the core time in and below each."""
-    unnamed_kernel_ratio: float = 0.0
-    """Of samples in the kernel, those whose function has no name."""
+    unnamed_kernel_ratio: float | None = None
+    """Of samples in the kernel, those whose function has no name; None where none are of it."""
     notes: tuple[str, ...] = ()
     sampled: tuple[Window, ...] = ()
     """Where the window has stack samples, and with them starts of processes; empty where that is

@@ -41,10 +41,13 @@ class Threads(Struct, frozen=True):
         return len(self.pid)
 
 
-class Stretch(Struct, frozen=True):
+class Stretch(Struct, frozen=True, omit_defaults=True):
     """From when on samples were taken how: rate and event may change within a recording."""
 
     start_ns: int
     event: str
     """`cpu-clock`, `cycles`, or `none` where only counters were recorded."""
     rate_hz: float
+    cores: tuple[int, ...] = ()
+    """Of a capture: those that were watched, whether they have samples or idled; empty where that
+    is not known. Counters of a recorder tell of all cores."""

@@ -63,6 +63,8 @@ class Features(Struct):
     architecture: str = ""
     cores: int | None = None
     """Those on line."""
+    numbered_cores: int | None = None
+    """How many there are, from 0 on, where all of them are on line."""
     command: tuple[str, ...] = ()
     events: tuple[EventDescription, ...] = ()
     build_ids: dict[str, bytes] = field(default_factory=dict)
@@ -92,7 +94,8 @@ class Features(Struct):
             case Feature.ARCH:
                 self.architecture = _string(data, 0)[0]
             case Feature.NRCPUS:
-                _, self.cores = struct.unpack_from("<II", data)
+                present, self.cores = struct.unpack_from("<II", data)
+                self.numbered_cores = present if present == self.cores else None
             case Feature.CMDLINE:
                 self.command = _strings(data)
             case Feature.EVENT_DESC:

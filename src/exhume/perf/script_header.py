@@ -37,6 +37,8 @@ class ScriptHeader(Struct, frozen=True):
     release: str = ""
     architecture: str = ""
     cores: int | None = None
+    numbered_cores: int | None = None
+    """How many there are, from 0 on, where all of them are on line."""
     command: str = ""
     captured: str = ""
     """`captured on`: when the perf.data was last written, or copied, in somebody's local time."""
@@ -59,20 +61,25 @@ def parse(text: bytes) -> ScriptHeader:
             events.append(value)
         else:
             values.setdefault(key, value)
-    cores = values.get("nrcpus online", "")
+    online, present = (_count(values.get(f"nrcpus {one}", "")) for one in ("online", "avail"))
     command = values.get("cmdline", "")
     clock = _CLOCK.search(lines)
     return ScriptHeader(
         hostname=values.get("hostname", ""),
         release=values.get("os release", ""),
         architecture=values.get("arch", ""),
-        cores=int(cores) if cores.isdecimal() and len(cores) < 6 else None,
+        cores=online,
+        numbered_cores=online if online == present else None,
         command=command,
         captured=values.get("captured on", ""),
         clock=clock[1] if clock else "",
         reference=_reference(lines),
         events=tuple(event for line in events if (event := _event(line, command))),
     )
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 6 else None
 
 
 def dated(text: bytes) -> tuple[datetime, int] | None:

@@ -16,7 +16,7 @@ from exhume.model.series import Block
 from exhume.model.window import Window
 from exhume.store.layout import segment_name
 from exhume.store.rollups import CoreSeconds, FrameMinutes, ProcessSeconds, RollUps
-from exhume.store.sampled_cores import SampledRollUp, has_core_times
+from exhume.store.sampled_cores import SampledRollUp, has_core_times, sampled_cores
 from exhume.store.summing import CoreRollUp, FrameRollUp, ProcessRollUp
 from exhume.store.view import SampleColumns, SegmentView, ThreadIndex, TreeIndex, sample_columns
 from exhume.store.view import wall_window as _wall_window
@@ -156,7 +156,7 @@ def as_samples(columns: SampleColumns) -> Samples:
 
 
 def sampled_seconds_of(view: SegmentView) -> CoreSeconds | None:
-    if not view.sample_count or has_core_times(view.fields()):
+    if not sampled_cores(view) or has_core_times(view.fields()):
         return None
     roll_up = SampledRollUp(view.start_ns, view.end_ns, view.stretches, view.tree().tree)
     roll_up.add(as_samples(view.samples()))

@@ -69,6 +69,9 @@ def encode(meta: Meta) -> bytes:
         "blocks": [[b.field, b.instances, b.ticks] for b in meta.blocks],
         "files": {name: to_builtins(facts) for name, facts in sorted(meta.files.items())},
     }
+    if any(s.cores for s in meta.stretches):
+        # Apart from the stretches: who does not know of it passes it over.
+        body["watched_cores"] = [list(s.cores) for s in meta.stretches]
     document = {"format": FORMAT_VERSION, "crc32": checksum(_canonical(body)), "segment": body}
     return json.dumps(document, indent=1, ensure_ascii=True).encode()
 
@@ -121,10 +124,19 @@ def _decode(body: dict[str, Any]) -> Meta:
         start_ns=int(body["start_ns"]),
         end_ns=int(body["end_ns"]),
         clock=ClockMap.of([ClockPair(*pair) for pair in body["clock"]]),
-        stretches=tuple(Stretch(*stretch) for stretch in body["stretches"]),
+        stretches=_stretches(body),
         core_samples=tuple((int(core), int(count)) for core, count in body["core_samples"]),
         blocks=tuple(BlockFacts(*facts) for facts in body["blocks"]),
         files={str(name): FileFacts(**facts) for name, facts in body["files"].items()},
+    )
+
+
+def _stretches(body: dict[str, Any]) -> tuple[Stretch, ...]:
+    found, watched = body["stretches"], body.get("watched_cores", ())
+    cores = [*watched, *((),) * (len(found) - len(watched))]
+    return tuple(
+        Stretch(start_ns, event, rate_hz, tuple(map(int, own)))
+        for (start_ns, event, rate_hz), own in zip(found, cores, strict=True)
     )
 
 

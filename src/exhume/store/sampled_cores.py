@@ -17,7 +17,7 @@ from exhume.model.sample import Samples, Stretch
 from exhume.model.stack import Mode, StackTree
 from exhume.perf.eventnames import is_time_like
 from exhume.store import sums
-from exhume.store.rollups import SECOND_NS, CoreSeconds, period_ns
+from exhume.store.rollups import I16, SECOND_NS, CoreSeconds, period_ns
 from exhume.store.view import SegmentView
 
 SPARSE_NS = 100_000_000
@@ -40,8 +40,10 @@ def tells_time(stretch: Stretch) -> bool:
 
 
 def sampled_cores(view: SegmentView) -> tuple[int, ...]:
-    """Cores that samples are known to be of; a segment's meta data tells."""
-    return tuple(core for core in view.samples().cores if core != NO_CORE)
+    """Cores that samples are known to be of, or were watched and idled; a segment's meta data
+    tells."""
+    watched = {core for stretch in view.stretches for core in stretch.cores}
+    return tuple(sorted({*view.samples().cores, *watched} - {NO_CORE}))
 
 
 class SampledRollUp:
@@ -52,10 +54,13 @@ class SampledRollUp:
     ) -> None:
         edges = [max(start_ns, stretch.start_ns) for stretch in stretches] + [end_ns]
         cuts, periods = [_NOTHING], [_NOTHING]
+        self._watched: list[tuple[int, tuple[int, ...]]] = []
+        """Of each stretch: how many seconds it has, and the cores that were watched, if known."""
         for (begin, end), stretch in zip(pairwise(edges), stretches, strict=True):
             if end - begin >= _LEAST_NS and tells_time(stretch):
                 cuts.append(_seconds(begin, end))
                 periods.append(np.full(len(cuts[-1]) - 1, period_ns(stretch), np.int64))
+                self._watched.append((len(cuts[-1]) - 1, stretch.cores))
         self._start_ns = np.concatenate([cut[:-1] for cut in cuts])
         self._end_ns = np.concatenate([cut[1:] for cut in cuts])
         self._period_ns = np.concatenate(periods)
@@ -82,16 +87,20 @@ class SampledRollUp:
 
     def result(self) -> CoreSeconds | None:
         """None where no core was sampled often enough."""
-        if not self._counts:
+        watched = {core for _, own in self._watched for core in own}
+        cores = sorted(watched | self._counts.keys())
+        if not cores:
             return None
-        cores = sorted(self._counts)
         length_ns = self._end_ns - self._start_ns
         permille = np.zeros((len(MAP_MODES), len(length_ns), len(cores)), np.int16)
         for column, core in enumerate(cores):
+            if core not in self._counts:
+                continue  # it idled
             share = self._counts[core][:-1].T * (self._period_ns * 1000 / length_ns)
             # Timers are not exact: a core can't do more than it has.
             share /= np.maximum(1, share.sum(axis=0) / 1000)
             permille[list(MODES), :, column] = np.rint(share)
+        self._mark_unwatched(permille, cores)
         return CoreSeconds(
             tuple(cores),
             self._start_ns,
@@ -99,6 +108,17 @@ class SampledRollUp:
             permille.transpose(0, 2, 1),
             np.zeros((len(cores), len(length_ns)), np.uint16),
         )
+
+    def _mark_unwatched(self, permille: I16, cores: Sequence[int]) -> None:
+        """Where other cores were watched, nothing is known of these: they need not have idled."""
+        end = 0
+        for length, own in self._watched:
+            begin, end = end, end + length
+            if own:
+                others = [n for n, core in enumerate(cores) if core not in set(own)]
+                cells = permille[:, begin:end, others]
+                # A capture of a process beside it may have some samples there.
+                permille[:, begin:end, others] = np.where(cells.any(axis=0), cells, np.int16(-1))
 
 
 def _seconds(begin_ns: int, end_ns: int) -> I64:

@@ -17,7 +17,8 @@ CASES = (*questions.WINDOW, LIMIT)
 class Cases(Struct, frozen=True):
     window: Window
     cases: tuple[CaseEntry, ...]
-    """Of each kind of symptom one, the worst first; none where nobody was harmed."""
+    """Of each kind of symptom one, the worst first; none where nobody was harmed, and one without a
+    symptom where the files can't tell whether anybody was."""
 
 
 def cases(asked: Asked) -> Cases:

@@ -102,22 +102,24 @@ class Diagnoses:
 def entries(
     recording: Recording, window: Window, limit: int, data: Path | None = None
 ) -> list[CaseEntry]:
-    """The worst symptom explained, then each other kind; none where nobody was harmed. `data`: what
-    commands have to say for their --data."""
+    """The worst symptom explained, then each other kind; none where nobody was harmed, and one
+    that says so where nobody can tell. `data`: what commands have to say for their --data."""
     first = why(recording, window, Question())
+    over = is_imported(recording)
     if first.symptom is None:
-        return []
+        # That nobody can tell is worth a case: it says what is missing.
+        untold = first.verdict.status == "unknown"
+        return [_entry(first, data, is_over=over)] if untold else []
     times = (Window(one.wall_ns, one.wall_ns + 1) for one in first.symptoms[1:limit])
     others = (Question(event=at) for at in times)
-    over = is_imported(recording)
     found = [_entry(first, data, is_over=over)]
     found += [_entry(why(recording, window, other), data, is_over=over) for other in others]
     return list({entry.id: entry for entry in reversed(found)}.values())[::-1]
 
 
 def _entry(case: Case, data: Path | None, *, is_over: bool) -> CaseEntry:
-    assert case.symptom is not None
-    name = f"{case.symptom.kind}-{case.symptom.wall_ns // 1_000_000_000}"
+    symptom = case.symptom
+    name = f"{symptom.kind}-{symptom.wall_ns // 1_000_000_000}" if symptom else case.verdict.status
     places = tuple(place_of(one) for one in case.evidence)
     return CaseEntry(name, case_on_data(case, data, is_over=is_over), places)
 

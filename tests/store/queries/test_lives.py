@@ -9,7 +9,8 @@ import pytest
 from exhume.model.event import Event
 from exhume.model.window import Window
 from exhume.store.minutes import write_minutes
-from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
+from exhume.store.queries.lives import boots, process_events, process_times
+from exhume.store.queries.recorded_seconds import recorded_seconds
 from exhume.store.recording import Recording
 from exhume.store.writer import write_segment
 from tests.store.make import SECOND, START, at, busy_node, by_hand

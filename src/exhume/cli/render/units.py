@@ -27,7 +27,7 @@ _TITLES: dict[Mark, tuple[str, Style]] = {
     "loop": ("loops: started again and again by one parent; how they end is not recorded",
              Style(color="yellow", bold=True)),
     "many short jobs": ("many short jobs: scripts, builds, probes", _BOLD),
-    "scheduled": ("scheduled: often started, and ended well", _BOLD),
+    "scheduled": ("scheduled: often started, and not because it dies", _BOLD),
     "healthy": ("healthy", _BOLD),
 }  # fmt: skip
 
@@ -47,6 +47,8 @@ def render(
     parts += [Text(sentence) for sentence in map(_sentence, bad[:_SENTENCES])]
     if not bad:
         parts.append(Text("Nothing loops.", Style(color="green", bold=True)))
+    if words := _cron(answer.lifecycles):
+        parts.append(Text(words))
     if not everything and (words := _healthy(answer.lifecycles)):
         parts.append(Text(words, _DIM))
     parts += [Text(f"Note: {printable(note)}", _DIM) for note in answer.notes]
@@ -102,7 +104,7 @@ def _row(one: Lifecycle, view: Viewpoint) -> list[tuple[str, Style]]:
         ("" if last is None else view.show(last), _DIM),
         ("" if one.memory_bytes_per_start is None else size(one.memory_bytes_per_start), Style()),
         (seconds(one.cpu_seconds_per_start, unknown=""), _DIM),
-        (one.kind, _DIM),
+        ("cron job" if one.is_of_cron else one.kind, _DIM),
         (printable(one.name), _BOLD),
         (printable(_by(one)), _DIM),
     ]
@@ -112,6 +114,16 @@ def _by(one: Lifecycle) -> str:
     if one.kind == "container" and one.ids is not None and one.ids > 1:
         return f"{one.detail} · {one.ids} ids" if one.detail else f"{one.ids} ids"
     return one.detail
+
+
+def _cron(lifecycles: Sequence[Lifecycle]) -> str:
+    """What cron starts at a steady pace, the most frequent first."""
+    paces = [
+        f"{printable(one.name)} every {seconds(one.pace_seconds)}"
+        for one in lifecycles
+        if one.is_of_cron and one.pace_seconds is not None
+    ]
+    return f"Cron starts {', '.join(paces[:_SENTENCES])}." if paces else ""
 
 
 def _sentence(one: Lifecycle) -> str:

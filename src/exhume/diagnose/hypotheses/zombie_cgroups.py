@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from shlex import quote
 
 import numpy as np
 from msgspec import Struct
@@ -14,14 +13,14 @@ from exhume.detect import shown
 from exhume.diagnose import four_tests
 from exhume.diagnose.holding import Holder, check_events, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import Match, match
+from exhume.diagnose.leak_advice import leak_actions, starter_of
 from exhume.diagnose.leakers import Leaker, leakers
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
 from exhume.diagnose.uncounted import uncounted_loops
 from exhume.diagnose.walkers import walker_in
 from exhume.diagnose.zombie_counts import counts_of
-from exhume.model.case import Actions, Outcome, Party, Tests
+from exhume.model.case import Outcome, Party, Tests
 from exhume.model.finding import Figure
-from exhume.model.lifecycles import Lifecycle
 from exhume.model.memcgs import MemcgName
 from exhume.model.window import Window
 
@@ -96,8 +95,9 @@ def _suspicion(
             **_starts(leaker),
             **_per_zombie(scene, holder),
         },
-        actions=_actions(leaker.culprit, holder, _parent(leaker.lifecycle)),
+        actions=leak_actions(leaker.culprit, holder, starter_of(leaker.lifecycle)),
         contradiction=leaker.against,
+        at_most=leaker.at_most,
     )
 
 
@@ -131,7 +131,7 @@ def _uncounted(
             payer=payer,
             victim=victim,
             details={"starts": loop.starts},
-            actions=_actions(loop.culprit, holder, _parent(loop.lifecycle)),
+            actions=leak_actions(loop.culprit, holder, starter_of(loop.lifecycle)),
             at_most="medium" if loop.tests.dose == "passed" else "low",
             missing=(
                 "how many zombies there are: import copies of /proc/cgroups with it, and counts of "
@@ -163,7 +163,7 @@ def _by_name(
         payer=payer,
         victim=victim,
         details=counts_of(scene.seen).figure(scene.symptom.wall_ns),
-        actions=_actions(culprit, holder),
+        actions=leak_actions(culprit, holder),
         at_most="high" if names else "medium",
         missing=(
             ()
@@ -312,75 +312,3 @@ def _per_zombie(scene: Scene, holder: Holder) -> dict[str, Figure]:
 def _seconds_per_zombie(scene: Scene, walks: Sequence[tuple[Window, float]]) -> float:
     counts = counts_of(scene.seen)
     return seconds_per_zombie(walks, counts.wall_ns, counts.values)
-
-
-def _actions(culprit: Party, holder: Holder, parent: str = "") -> Actions:
-    """`parent`: who starts a bare process."""
-    stop, good, undo = _about_culprit(culprit, parent)
-    walker = walker_in(holder.occupant.frames)
-    newer = "with a kernel of 7.2 or newer they do not come about"
-    if walker is not None and walker.mended:
-        newer = f"{walker.mended}; from 7.2 on they do not come about"
-    return Actions(
-        now=(
-            *stop,
-            "free what pins the dead cgroups: delete the files they left on tmpfs, or "
-            "`echo 1 > /proc/sys/vm/drop_caches` for page cache; a reboot frees all",
-        ),
-        for_good=(good, newer),
-        undo=undo,
-        verify=(
-            "exhume zombies --last 1h: the count stays flat",
-            "exhume why --since-fix TIME: no more symptoms than chance",
-        ),
-    )
-
-
-def _parent(one: Lifecycle) -> str:
-    return one.detail if one.kind == "process" else ""
-
-
-def _about_culprit(culprit: Party, parent: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
-    """What to do about it now, for good, and how to undo that; or how to find it."""
-    name = culprit.name
-    if culprit.unit and "." not in culprit.unit:  # systemd's have a suffix
-        own = quote(culprit.unit)
-        stop = (
-            f"stop {own} with what runs it: supervisorctl stop {own}, pm2 stop {own} or initctl "
-            f"stop {own}"
-        )
-        good = f"take {own} out of its supervisor's configuration, or repair what makes it die"
-        return (stop,), good, (f"start {own} again in the same way",)
-    if culprit.unit:
-        unit = quote(culprit.unit)
-        good = f"systemctl disable {unit} in the image, or repair what makes it die"
-        return (f"systemctl stop {unit}",), good, (f"systemctl enable --now {unit}",)
-    if culprit.container:
-        own = quote(culprit.container)
-        find = (
-            f"find what starts {culprit.container} again: systemctl list-units --all "
-            "--state=activating, or its restart policy: docker inspect -f "
-            f"'{{{{.HostConfig.RestartPolicy.Name}}}}' {own}"
-        )
-        good = f"repair or remove whatever runs {culprit.container}"
-        undo = (f"start what ran {culprit.container} again",)
-        return (find, f"stop that, and then docker stop {own}"), good, undo
-    if culprit.comm:
-        stop = f"stop {parent}, which starts {name} again and again"
-        if not parent:
-            stop = f"stop what starts {name} again and again: ps -o ppid= -C {quote(name)} names it"
-        return (stop,), f"repair {name}, or remove it", (f"start {parent or name} again",)
-    if culprit.cgroup:
-        stop = (
-            f"stop what makes cgroups named {name}: exhume units --last 1h lists who starts often"
-        )
-        return (stop,), "repair or remove whoever makes them", ()
-    return _FIND, "repair or remove whoever leaves them", ()
-
-
-_FIND = (
-    "find who leaves them, by recording: exhume record as root for ten minutes, then "
-    "exhume zombies --last 10m names their cgroups, and exhume units --last 10m who loops",
-    "or by hand, twice, a minute apart: systemctl show '*.service' -p Id -p NRestarts, and "
-    "docker ps -a (or crictl ps -a): the one whose count or id has changed",
-)

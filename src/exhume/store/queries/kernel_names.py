@@ -12,8 +12,8 @@ _LOOKED_AT = 3
 """Names are there or not for a whole recording; reading all trees of a night takes a second."""
 
 
-def unnamed_kernel_ratio(recording: Recording, window: Window) -> float:
-    """Of samples in the kernel, those of functions without a name; 0 where there are none."""
+def unnamed_kernel_ratio(recording: Recording, window: Window) -> float | None:
+    """Of samples in the kernel, those of functions without a name; None where there are none."""
     views = sorted(recording.views(window), key=lambda view: -view.sample_count)
     unnamed = total = 0
     for view in views[:_LOOKED_AT]:
@@ -23,4 +23,4 @@ def unnamed_kernel_ratio(recording: Recording, window: Window) -> float:
             in_kernel = tree.mode != Mode.USER
             total += int(counts[in_kernel].sum())
             unnamed += int(counts[in_kernel & (kinds[tree.frame] == FrameKind.UNKNOWN)].sum())
-    return unnamed / total if total else 0.0
+    return unnamed / total if total else None

@@ -116,13 +116,3 @@ def boots(recording: Recording, window: Window) -> tuple[Boot, ...]:
         part = Window(int(minute.min()), int(minute.max()) + MINUTE_NS)
         add(str(nodes[here[0]]), boot_id, "", part)
     return tuple(sorted(spans.values(), key=lambda boot: boot.window))
-
-
-def recorded_seconds(recording: Recording, window: Window) -> float:
-    """How much of the window was recorded, at least as roll-ups; overlaps count once."""
-    parts = (span.window.clip(window) for span in recording.spans() if span.state != "damaged")
-    total, until = 0, window.start_ns
-    for part in sorted(part for part in parts if part is not None):
-        total += max(0, part.end_ns - max(part.start_ns, until))
-        until = max(until, part.end_ns)
-    return total / 1e9

@@ -14,7 +14,9 @@ from exhume.model.lifecycles import Boot, Lifecycle, ProcessEvents, UnitsAnswer
 from exhume.model.window import Window
 from exhume.store.ended import is_imported
 from exhume.store.queries.events import events
-from exhume.store.queries.lives import boots, process_events, process_times, recorded_seconds
+from exhume.store.queries.lives import boots, process_events, process_times
+from exhume.store.queries.recorded_seconds import recorded_seconds
+from exhume.store.queries.seconds_sampled import seconds_sampled
 from exhume.store.queries.series import series
 from exhume.store.recording import Recording
 
@@ -77,7 +79,8 @@ def lifecycles(
     restarted = restarts("container.restarts")
     of_containers = units.of_containers(told_events, restarted, seconds, window, looks_of)
     found += of_containers
-    found += units.of_processes(lives, seconds, window)
+    # Only while samples are taken does anything tell of programs that start.
+    found += units.of_processes(lives, seconds_sampled(recording, window) or seconds, window)
     times = process_times(recording, window)
     zombies = next(iter(every("memcg.zombies")), None)
     births, removals, releases = (told(f"memcg.{what}") for what in _TOLD)

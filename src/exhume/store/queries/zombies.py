@@ -10,7 +10,8 @@ from exhume.model.memcgs import ZombiesAnswer
 from exhume.model.status import SourceState
 from exhume.model.window import Window
 from exhume.store.ended import is_imported
-from exhume.store.queries.lives import boots, recorded_seconds
+from exhume.store.queries.lives import boots
+from exhume.store.queries.recorded_seconds import recorded_seconds
 from exhume.store.queries.series import series
 from exhume.store.recording import Recording
 
