@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +9,6 @@ from msgspec import Struct
 
 import exhume.perf.script as script
 from exhume.errors import ParseError
-from exhume.model.stack import Frame
 from exhume.perf.script import ScriptReader
 from exhume.perf.script_frames import StackReader
 from exhume.perf.script_scan import NO_NUMBER
@@ -383,76 +381,3 @@ def test_a_stack_without_end_is_refused_not_swallowed(monkeypatch: pytest.Monkey
         ParseError, match=r"out\.txt, offset 0: expected the samples of perf script"
     ):
         read("a 1 1.0: cycles:\n" + "\t1 a (b)\n" * 20_000)
-
-
-def numbers_of(stacks: Sequence[str]) -> list[int]:
-    """Of stacks, each of lines without their tabs: which of them the reader takes for one."""
-    lines = ["\n".join(f"\t{line}" for line in stack.splitlines()) for stack in stacks]
-    text = "".join(
-        f"x 1 [000] {at}.000001: cpu-clock:\n{stack}\n\n" for at, stack in enumerate(lines)
-    )
-    (found,) = ScriptReader(io.BytesIO(text.encode()), "out.txt").blocks()
-    return [int(number) for number in found.columns.stack]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("ffffffff81000001 f+0x1 ([nf_nat])", "ffffffff81000009 f+0x9 ([nf_nat])"),
-        ("401 main+0x1", "402 main+0x2"),
-        ("7f00 [unknown] ([unknown])", "9a3cf639d8d533c7 [unknown] ([unknown])"),
-        ("1 operator+(A) const+0x5 (/lib/a b+0x1 (deleted))",
-         "2 operator+(A) const+0x6 (/lib/a b+0x1 (deleted))"),
-        ("1 a+0x1 (/x)\n2 b+0x2 (/x)", "3 a+0x4 (/x)\n5 b+0x6 (/x)"),
-    ],
-)  # fmt: skip
-def test_stacks_that_say_the_same_are_one(one: str, other: str) -> None:
-    assert numbers_of([one, other]) == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("401 main+0x1 (/bin/x)", "401 main+0x1 (/bin/y)"),
-        ("401 main+0x1 (/bin/x)", "401 main+0x1z (/bin/x)"),
-        ("401 [unknown] (/bin/x)", "402 [unknown] (/bin/x)"),  # named by where it is
-        ("401 [unknown] ([unknown])", "ffffffff81000001 [unknown] ([unknown])"),
-        ("401 f ([unknown])", "ffffffff81000001 f ([unknown])"),
-        ("1 ab+0x1 (/x)", "1 a+0x1 (/xb)"),
-        ("1 a+0x1 (/x+0x1 (deleted))", "1 a+0x1 (/x+0x2 (deleted))"),
-        ("1 a+0x1 (/x)\n2 b+0x2 (/x)", "2 b+0x2 (/x)\n1 a+0x1 (/x)"),
-        ("1 a+0x1 (/x)\n2 b+0x2 (/x)", "1 a+0x1 (/x)"),
-    ],
-)
-def test_stacks_that_say_something_else_are_two(one: str, other: str) -> None:
-    assert numbers_of([one, other]) == [0, 1]
-
-
-FRAME_LINES = st.builds(
-    "{} {}{}{}".format,
-    st.sampled_from(["401", "402", "ffffffff81000001", "ffffffff81000002", "9a3cf639d8d533c7"]),
-    st.sampled_from(["f", "g", "[unknown]", "f+0x1 (y)", "operator()(int)"]),
-    st.sampled_from(["", "+0x1", "+0x2f"]),
-    st.sampled_from(
-        [
-            "",
-            " ([unknown])",
-            " (/bin/x)",
-            " ([kernel.kallsyms])",
-            " (inlined)",
-            " (z",
-            " (/b+0x1 (x))",
-            " (/b+0x2 (x))",
-            " (/b+0x2 (deleted))",
-        ]
-    ),
-)
-
-
-@given(st.lists(st.lists(FRAME_LINES, min_size=1, max_size=4), min_size=2, max_size=6))
-def test_stacks_that_are_one_have_the_same_frames(stacks: list[list[str]]) -> None:
-    texts = ["\n".join(stack) for stack in stacks]
-    frames: dict[int, list[Frame]] = {}
-    for number, text in zip(numbers_of(texts), texts, strict=True):
-        read_ = StackReader().read(text.encode())
-        assert frames.setdefault(number, read_) == read_

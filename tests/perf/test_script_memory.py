@@ -12,6 +12,8 @@ from tests import sanitized
 
 # Every buffer has exactly the size that script_scan.py gives it, and so has the text.
 DRIVER = r"""
+#include "script_head.c"
+#include "script_stack.c"
 #include "script.c"
 #include <stdio.h>
 enum { ROOM = 64, LINE_ROOM = 1100 };
@@ -55,6 +57,7 @@ int main(void) {
 PARTS = [
     b"worker 7/7 [000] 1.000000: 1 cpu-clock:\n", b"java 19983 cycles:\n", b"#1 2 [0] 3.4: x:\n",
     b"\tffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])\n", b"\t57ac3 [unknown] (/a)\n",
+    b"\t           57ac3 main+0x1f (/bin/a)\n", b"\t    7ffd0c6a3c60 [unknown] ([unknown])\n",
     b"\t57ac3 [unknown] ([unknown])\n", b"\t401b97 outer (inlined)\n", b"\t1 f(int (*)())+0x (x)\n",
     b"\t7f00 (anonymous namespace)::go() (/bin/x)\n", b"\t7f00\n", b"\t\n", b"\n", b" \t \r\n",
     b"   dd 29776 666709.771979: ffffffff f+0x1 (x)\n", b"PERF_RECORD_X\n", b"# comment\n", b"+0x1",
