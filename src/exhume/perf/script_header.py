@@ -75,7 +75,7 @@ def parse(text: bytes) -> ScriptHeader:
     )
 
 
-def dated(text: bytes) -> tuple[datetime, int] | None:
+def dated(text: bytes | memoryview) -> tuple[datetime, int] | None:
     """What the first line says that has both; the text need not be whole."""
     found = _DATED.search(text, 0, _DATED_BYTES)
     try:

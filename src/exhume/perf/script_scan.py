@@ -113,6 +113,10 @@ class Scanner:
         self._texts = [self._library.xs_texts_new() for _ in range(4)]
         if not all(self._texts):
             raise MemoryError("no memory for the dictionaries of texts")
+        # Kept from call to call: fresh memory would cost as much as what is written to it.
+        self._arrays: dict[str, Any] = {name: np.empty(ROOM, dtype) for name, dtype in _COLUMNS}
+        self._arrays |= {name: np.empty(LINE_ROOM, dtype) for name, dtype in _LINE_COLUMNS}
+        self._pointers = _Columns(*(array.ctypes.data for array in self._arrays.values()))
 
     def __del__(self) -> None:
         for texts in getattr(self, "_texts", ()):
@@ -128,39 +132,40 @@ class Scanner:
         for texts in self._texts[2:]:
             self._library.xs_texts_reset(texts)
 
-    def read(self, text: bytes, at_end: bool) -> Scanned:
+    def read(self, text: bytes | memoryview, at_end: bool) -> Scanned:
         """At most ROOM samples with LINE_ROOM new lines; `consumed` tells where to go on."""
-        arrays: dict[str, Any] = {name: np.empty(ROOM, dtype) for name, dtype in _COLUMNS}
-        arrays |= {name: np.empty(LINE_ROOM, dtype) for name, dtype in _LINE_COLUMNS}
-        pointers = _Columns(*(array.ctypes.data for array in arrays.values()))
         counts = _Counts()
         if not self._library.xs_read(
-            text, len(text), at_end, *self._texts, ROOM, LINE_ROOM,
-            ctypes.addressof(pointers), ctypes.addressof(counts),
+            np.frombuffer(text, np.uint8).ctypes.data, len(text), at_end, *self._texts, ROOM,
+            LINE_ROOM, ctypes.addressof(self._pointers), ctypes.addressof(counts),
         ):  # fmt: skip
             raise MemoryError("no memory for the dictionaries of texts")
+        arrays, view = self._arrays, memoryview(text)
 
         def texts(name: str, count: int) -> list[bytes]:
             at, length = arrays[f"{name}_at"][:count], arrays[f"{name}_length"][:count]
             ends = at + length.astype(np.uint64)
-            return [text[a:b] for a, b in zip(at.tolist(), ends.tolist(), strict=True)]
+            return [bytes(view[a:b]) for a, b in zip(at.tolist(), ends.tolist(), strict=True)]
+
+        def column(name: str, count: int) -> Any:
+            return arrays[name][:count].copy()
 
         n = counts.samples
         return Scanned(
-            time=arrays["time"][:n],
-            period=arrays["period"][:n],
-            pid=arrays["pid"][:n],
-            tid=arrays["tid"][:n],
-            cpu=arrays["cpu"][:n],
-            comm=arrays["comm"][:n],
-            event=arrays["event"][:n],
-            stack=arrays["stack"][:n],
+            time=column("time", n),
+            period=column("period", n),
+            pid=column("pid", n),
+            tid=column("tid", n),
+            cpu=column("cpu", n),
+            comm=column("comm", n),
+            event=column("event", n),
+            stack=column("stack", n),
             new_comms=texts("comm", counts.comms),
             new_events=texts("event", counts.events),
             new_stacks=texts("stack", counts.stacks),
             new_lines=texts("line", counts.lines),
-            line_count=arrays["line_count"][: counts.stacks],
-            stack_lines=arrays["stack_lines"][: counts.stack_lines],
+            line_count=column("line_count", counts.stacks),
+            stack_lines=column("stack_lines", counts.stack_lines),
             odd=int(counts.odd),
             first_odd=int(counts.first_odd),
             consumed=int(counts.consumed),
