@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.derive.kernel_frames import kernel_mode
-from exhume.model.stack import Frame, FrameKind, Mode
-from exhume.perf.script_frames import StackReader, frames_only, stack_mode
+from exhume.model.stack import Frame, FrameKind
+from exhume.perf.script_frames import StackReader, frames_only
 from exhume.perf.symbolize import NO_FILE_FRAME, UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
 
 KERNEL, USER, UNKNOWN = FrameKind.KERNEL, FrameKind.USER, FrameKind.UNKNOWN
@@ -148,25 +147,6 @@ def test_source_lines_below_frames_are_no_frames_and_not_odd() -> None:
 )
 def test_what_other_fields_put_below_a_stack_is_no_frame(text: bytes, frames: bytes) -> None:
     assert frames_only(text) == frames
-
-
-@pytest.mark.parametrize(
-    ("names", "mode"),
-    [
-        ([("main", "x", USER)], Mode.USER),
-        ([("main", "x", USER), ("do_syscall_64", "kernel", KERNEL)], Mode.SYSTEM),
-        ([("main", "x", USER), ("__do_softirq", "kernel", KERNEL), ("f", "kernel", KERNEL)],
-         Mode.SOFTIRQ),
-        ([("asm_sysvec_apic_timer_interrupt", "kernel", KERNEL), ("g", "kernel", KERNEL)],
-         Mode.IRQ),
-        ([("[unknown]", "", FrameKind.UNKNOWN)], Mode.USER),
-    ],
-)  # fmt: skip
-def test_the_mode_is_what_the_innermost_telling_frame_says(
-    names: list[tuple[str, str, FrameKind]], mode: Mode
-) -> None:
-    frames = [Frame(*name) for name in names]
-    assert stack_mode(frames[-1], map(kernel_mode, reversed(frames))) == mode
 
 
 @given(st.binary(max_size=200))

@@ -9,13 +9,12 @@ ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from exhume.model.stack import Frame, FrameKind, Mode
+from exhume.model.stack import Frame, FrameKind
 from exhume.perf.symbolize import (
     KERNEL_MODULE,
     NO_FILE_FRAME,
@@ -144,17 +143,7 @@ def frames_only(text: bytes) -> bytes:
     )
 
 
-def stack_mode(leaf: Frame, said: Iterable[Mode | None]) -> Mode:
-    """User where the leaf is user code; else what the innermost telling kernel frame says.
-
-    `said` is what `kernel_mode` says of each frame, from the leaf on.
-    """
-    if not _is_kernel(leaf):
-        return Mode.USER
-    return next((mode for mode in said if mode is not None), Mode.SYSTEM)
-
-
-def _is_kernel(frame: Frame) -> bool:
+def is_kernel(frame: Frame) -> bool:
     return frame.kind == FrameKind.KERNEL or frame == UNKNOWN_KERNEL_FRAME
 
 
@@ -173,12 +162,16 @@ def _parse(line: bytes) -> _Line:
     if dso == _INLINED and not symbol:
         return _NO_FRAME
     symbol = symbol or _UNKNOWN.encode()  # `-F ip`, `-F ip,dso`
-    name = _OFFSET.sub(b"", symbol).decode("utf-8", "replace")
+    name = _without_offset(symbol).decode("utf-8", "replace")
     if dso == _INLINED:
         return _Line((Frame(name, "", FrameKind.USER),), is_inlined=True)
-    file = _OFFSET.sub(b"", dso).removesuffix(_DELETED)  # `-F +dsoff` writes where in the file
+    file = _without_offset(dso).removesuffix(_DELETED)  # `-F +dsoff` writes where in the file
     path = file.decode("utf-8", "replace")
     return _Line(tuple(_frames(address, name, path)))
+
+
+def _without_offset(text: bytes) -> bytes:
+    return _OFFSET.sub(b"", text) if b"+0x" in text else text
 
 
 def _split(rest: bytes) -> tuple[bytes, bytes]:
@@ -190,7 +183,7 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
         if more is None:
             return rest, b""
         rest = more[1]
-    if _FILE_ALONE.fullmatch(rest):
+    if rest.startswith(b"(") and _FILE_ALONE.fullmatch(rest):
         return b"", rest[1:-1]
     before = len(rest) - len(_DELETED) - 1 if rest.endswith(_DELETED + b")") else len(rest)
     at = rest.rfind(b" (", 0, before)
@@ -228,14 +221,19 @@ def _frames(address: int, name: str, path: str) -> list[Frame]:
 
 @lru_cache(1 << 12)
 def _file_name(path: str) -> str:
-    """Few files are asked for again and again."""
     return PurePosixPath(path).name
 
 
 def kernel_module(path: str, address: int) -> str | None:
     """`kernel`, the name of one of its modules, or None where the file is no part of the kernel."""
+    return _kernel_module(path, address >= _KERNEL_HALF)
+
+
+@lru_cache(1 << 12)
+def _kernel_module(path: str, is_high: bool) -> str | None:
+    """`is_high`: in the kernel's half. Few files are asked for again and again."""
     if path == _UNKNOWN or not path:
-        return KERNEL_MODULE if address >= _KERNEL_HALF else None
+        return KERNEL_MODULE if is_high else None
     if _KERNEL.fullmatch(path):
         return KERNEL_MODULE
     name = _file_name(path)
@@ -251,4 +249,4 @@ def kernel_module(path: str, address: int) -> str | None:
             return None
         return name[1:-1].replace("-", "_") or KERNEL_MODULE
     # The kernel's image has many names: `/proc/kcore`, `/root/.debug/.build-id/ab/cd…/elf`.
-    return KERNEL_MODULE if address >= _KERNEL_HALF else None
+    return KERNEL_MODULE if is_high else None
