@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from exhume.ingest.line_prefix import LinePrefix, chunks
 from exhume.perf.script import Stream
-from exhume.perf.script_scan import NO_NUMBER, Scanner
+from exhume.perf.script_scan import NO_NUMBER, fitting
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -85,7 +85,7 @@ class _Stripped(io.RawIOBase):
 def _is_plain(head: bytes) -> bool:
     if head.startswith(_HEADER):
         return True  # also where no sample follows
-    found = Scanner().read(head, at_end=True)
+    _, found = fitting(head, at_end=True)
     with_time = int((found.time != NO_NUMBER).sum())
     # Without times only stacks tell it from a table of numbers: they are set off, or name files.
     with_stack = sum(1 for text in found.new_stacks if text[:1].isspace() or b"(" in text)

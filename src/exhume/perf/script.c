@@ -13,7 +13,7 @@
 
 #include "script.h"
 
-enum { ABI = 3 };
+enum { ABI = 4 };
 
 typedef struct {
     uint64_t hash[2];
@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     int64_t *time, *period; /* nanoseconds; NONE where the line has none */
-    int32_t *pid, *tid, *cpu; /* -1 for the core where the line has none */
+    int32_t *pid, *tid, *cpu; /* -1 where the line has none */
     uint32_t *comm, *event, *stack;
     /* Where the texts seen first in this call lie, in the order of their numbers. */
     uint64_t *comm_at, *event_at, *stack_at;
@@ -43,6 +43,7 @@ typedef struct {
 
 typedef struct {
     uint64_t samples, comms, events, stacks, lines, stack_lines, odd, first_odd, consumed;
+    uint64_t lost_records, lost_samples; /* that the kernel dropped, as lines say */
 } xs_counts;
 
 int xs_abi(void) { return ABI; }
@@ -132,12 +133,24 @@ static int number_lines(const uint8_t *buf, const uint8_t *p, const uint8_t *end
     return 1;
 }
 
+/* `PERF_RECORD_LOST lost 88`, what `--show-lost-events` writes, with or without who ran then before it. */
+static void note_lost(const uint8_t *p, const uint8_t *end, xs_counts *n) {
+    if (!starts_with(p, end, "PERF_RECORD_LOST")) return;
+    uint64_t *count = starts_with(p, end, "PERF_RECORD_LOST_SAMPLES") ? &n->lost_samples : &n->lost_records;
+    uint64_t lost = 0;
+    while (p < end && !is_digit(*p)) p++;
+    for (int digits = 0; p < end && is_digit(*p) && digits < 18; digits++) lost = lost * 10 + (*p++ - '0');
+    *count += lost;
+}
+
 /* Read samples until the text ends or there is no room for one more, or for its lines. `at_end`: no more
- * text will come. A sample that is not whole yet is left for the next call. Returns 0 when out of memory. */
-int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_texts *events,
+ * text will come. `has_ids`: who ran is told by numbers, too; where not, a sample needs a time.
+ * A sample that is not whole yet is left for the next call. Returns 0 when out of memory. */
+int xs_read(const uint8_t *buf, uint64_t len, int at_end, int has_ids, xs_texts *comms, xs_texts *events,
             xs_texts *stacks, xs_texts *lines, uint64_t room, uint64_t line_room, xs_columns *c, xs_counts *n) {
     memset(n, 0, sizeof *n);
     const uint8_t *p = buf, *end = buf + len;
+    int how = has_ids ? 0 : NO_IDS;
     while (p < end && n->samples < room && n->stack_lines + MOST_LINES <= line_room) {
         const uint8_t *eol = line_end(p, end);
         if (eol == end && !at_end) break;
@@ -148,18 +161,19 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
             p = next;
             continue;
         }
-        if (*p == '\t' || !xs_read_head(p, eol, *text == '#', &h)) {
-            /* Comments, and what `--show-round-events` says, tell nothing. A thread may be called #1. */
-            if (*text == '#' || starts_with(text, eol, "PERF_RECORD_")) {
-                p = next;
-                continue;
-            }
-            if (!n->odd++) n->first_odd = (uint64_t)(p - buf);
+        if (starts_with(text, eol, "PERF_RECORD_")) { /* `--show-round-events` */
+            note_lost(text, eol, n);
+            p = next;
+            continue;
+        }
+        if (*p == '\t' || !xs_read_head(p, eol, how | (*text == '#' ? NEEDS_TIME : 0), &h)) {
+            /* Comments tell nothing. A thread may be called #1. */
+            if (*text != '#' && !n->odd++) n->first_odd = (uint64_t)(p - buf);
             p = next;
             continue;
         }
         stack s;
-        xs_find_stack(next, end, at_end, h.time != NONE, &s);
+        xs_find_stack(next, end, at_end, h.time != NONE, how, &s);
         if (!s.is_whole) break;
         if (h.time == NONE && h.event == h.event_end && !s.has_frame) {
             /* `word 12` and no frame below it: no sample, whatever else it is */
@@ -167,6 +181,7 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, xs_texts *comms, xs_te
             p = next;
             continue;
         }
+        note_lost(h.event, eol, n);
         p = s.end;
         const uint8_t *lone = s.has_frame ? NULL : xs_lone_frame(h.rest, eol);
         if (lone) { /* below it are source lines, instructions, … */

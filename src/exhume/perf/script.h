@@ -12,7 +12,7 @@
 typedef struct {
     const uint8_t *comm, *comm_end, *event, *event_end, *rest;
     int64_t time, period; /* nanoseconds; NONE where the line has none */
-    int32_t pid, tid, cpu; /* -1 for the core where the line has none */
+    int32_t pid, tid, cpu; /* -1 where the line has none */
 } head;
 
 /* The lines below it. */
@@ -23,9 +23,15 @@ typedef struct {
     int has_frame; /* the first of them is one of a stack, rather than of other fields */
 } stack;
 
-int xs_read_head(const uint8_t *line, const uint8_t *end, int strict, head *h);
+/* How first lines are read. */
+enum {
+    NEEDS_TIME = 1, /* those without a time don't count */
+    NO_IDS = 2, /* there are neither processes' nor threads' (`-F comm,cpu,time,event,ip,sym`), but times */
+};
+
+int xs_read_head(const uint8_t *line, const uint8_t *end, int how, head *h);
 const uint8_t *xs_lone_frame(const uint8_t *p, const uint8_t *end);
-void xs_find_stack(const uint8_t *p, const uint8_t *end, int at_end, int has_times, stack *s);
+void xs_find_stack(const uint8_t *p, const uint8_t *end, int at_end, int has_times, int how, stack *s);
 void xs_hash_frame(const uint8_t *p, const uint8_t *end, uint64_t out[2]);
 void xs_hash_stack(const uint8_t *p, const uint8_t *end, uint64_t out[2]);
 

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.perf import script_header
+from exhume.perf.records import Lost
 from exhume.perf.script_header import MAX_HEADER_BYTES, ScriptHeader
-from exhume.perf.script_scan import Scanned, Scanner
+from exhume.perf.script_scan import Scanned, Scanner, fitting
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -42,6 +43,8 @@ class ScriptBlock(Struct, frozen=True):
     """Of the block in the text."""
     is_fresh: bool
     """Numbers of stacks and lines count from 0 again from this block on."""
+    has_ids: bool
+    """Of processes and threads. One text has them everywhere, or nowhere."""
 
 
 class ScriptReader:
@@ -61,16 +64,24 @@ class ScriptReader:
         self.odd_lines = 0
         self.first_odd = ""
         """Where and what the first line is that belongs to no sample."""
+        self.lost = Lost()
+        """What the kernel dropped while it was recorded, as far as the text says."""
 
     def blocks(self) -> Iterator[ScriptBlock]:
-        scanner, window = Scanner(), self._window
-        is_fresh = True
+        scanner: Scanner | None = None
+        window, is_fresh = self._window, True
         while len(text := window.text) or not window.at_end:
-            offset, found = window.offset, scanner.read(text, window.at_end)
+            offset = window.offset
+            if scanner is None:
+                reader, found = fitting(text, window.at_end)
+                scanner = reader if len(found) else None
+            else:
+                found = scanner.read(text, window.at_end)
+            self.lost += found.lost
             self._note_odd(found, text, offset)
             window.skip(found.consumed)
-            if len(found):
-                yield ScriptBlock(found, offset, is_fresh)
+            if scanner is not None and len(found):
+                yield ScriptBlock(found, offset, is_fresh, scanner.has_ids)
                 is_fresh = scanner.remembered > MAX_STACKS
                 if is_fresh:
                     scanner.forget_stacks()

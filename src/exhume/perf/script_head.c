@@ -146,13 +146,35 @@ static int read_event(const uint8_t *p, const uint8_t *end, head *h) {
     return 0;
 }
 
+static const uint8_t *name_end(const uint8_t *name, const uint8_t *p) {
+    while (p > name && (p[-1] == ' ' || p[-1] == '\t')) p--;
+    return p;
+}
+
+/* A line without ids: its name ends where the core and the time begin, or the time alone. */
+static int read_head_without_ids(const uint8_t *line, const uint8_t *end, head *h) {
+    for (const uint8_t *p = line; p < end && p - line < LONGEST_NAME; p++) {
+        if (p > line && p[-1] != ' ' && p[-1] != '\t') continue;
+        const uint8_t *after = read_cpu(p, end, h), *time = read_time(after, end, h);
+        /* What stands first is a name, whatever it looks like. */
+        if (!time && p > line) time = read_time(skip_misc_and_date(after, end), end, h);
+        if (!time) continue;
+        h->pid = h->tid = -1;
+        h->comm_end = name_end(h->comm, p);
+        read_event(time, end, h);
+        return 1;
+    }
+    return 0;
+}
+
 /* The first line of a sample. Names may hold spaces, digits and brackets, so the first place where
- * the rest of the line makes sense ends the name. With `strict` only lines with a time count. */
-int xs_read_head(const uint8_t *line, const uint8_t *end, int strict, head *h) {
+ * the rest of the line makes sense ends the name. */
+int xs_read_head(const uint8_t *line, const uint8_t *end, int how, head *h) {
     while (line < end && *line == ' ') line++;
     if (line < end && *line == '>') return 0; /* a mail quotes it, and then its stacks too */
     h->comm = line;
-    for (int needs_time = 1; needs_time >= strict; needs_time--) {
+    if (how & NO_IDS) return read_head_without_ids(line, end, h);
+    for (int needs_time = 1; needs_time >= (how & NEEDS_TIME); needs_time--) {
         /* No name at all (`-F tid,time,event,ip,sym`) is believed where there is a time. */
         for (const uint8_t *p = line + !needs_time; p < end && p - line < LONGEST_NAME; p++) {
             if (!is_digit(*p) && *p != '-') continue;
@@ -161,8 +183,7 @@ int xs_read_head(const uint8_t *line, const uint8_t *end, int strict, head *h) {
             const uint8_t *after = read_ids(p, end, h);
             if (!after) continue;
             after = read_cpu(after, end, h);
-            h->comm_end = p;
-            while (h->comm_end > h->comm && (h->comm_end[-1] == ' ' || h->comm_end[-1] == '\t')) h->comm_end--;
+            h->comm_end = name_end(h->comm, p);
             if (needs_time) {
                 const uint8_t *time = read_time(after, end, h);
                 if (!time && !(time = read_time(skip_misc_and_date(after, end), end, h))) continue;

@@ -7,12 +7,12 @@
 #define IS_LITTLE_ENDIAN (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 /* Does this line belong to the stack above it? */
-static int is_stack_line(const uint8_t *p, const uint8_t *end) {
+static int is_stack_line(const uint8_t *p, const uint8_t *end, int how) {
     head ignored;
     if (*p == '\t') return 1;
     /* Thread names are right-aligned where there are no stacks, and may look like an address:
      * `   dd 29776 666709.771979:` */
-    return (*p == ' ' || begins_with_address(p, end)) && !xs_read_head(p, end, 1, &ignored);
+    return (*p == ' ' || begins_with_address(p, end)) && !xs_read_head(p, end, how | NEEDS_TIME, &ignored);
 }
 
 /* Are there as many brackets that open as that close? */
@@ -29,14 +29,14 @@ enum { MOST_COMPLAINTS = 16 };
 
 /* Is it what perf or addr2line complained of in the middle of a stack (`perf script 2>&1`)? Then a frame
  * follows, set off by a tab as perf does it. -1: that is not there to be seen yet. */
-static int is_complaint(const uint8_t *p, const uint8_t *end, int at_end) {
+static int is_complaint(const uint8_t *p, const uint8_t *end, int at_end, int how) {
     head h;
     for (int lines = 0; lines < MOST_COMPLAINTS; lines++) {
         const uint8_t *eol = line_end(p, end), *text = skip_spaces(p, eol);
         if (eol == end && !at_end) return -1;
         if (lines && *p == '\t' && begins_with_address(text, eol)) return 1;
         /* `… could not find abbrev number 1234` is no sample: it has no event, and no time as the others. */
-        if (text == eol || (xs_read_head(p, eol, 0, &h) && (h.time != NONE || h.event < h.event_end))) return 0;
+        if (text == eol || (xs_read_head(p, eol, how, &h) && (h.time != NONE || h.event < h.event_end))) return 0;
         if (eol + 1 >= end) return at_end ? 0 : -1;
         p = eol + 1;
     }
@@ -159,7 +159,7 @@ void xs_hash_stack(const uint8_t *p, const uint8_t *end, uint64_t out[2]) {
 
 /* Where the stack that begins at p ends, or that it can't be told yet; the other fields are of what was
  * seen of it. Each line is looked at once. `has_times`: so has the sample, and so will have the next. */
-void xs_find_stack(const uint8_t *p, const uint8_t *end, int at_end, int has_times, stack *s) {
+void xs_find_stack(const uint8_t *p, const uint8_t *end, int at_end, int has_times, int how, stack *s) {
     const uint8_t *before = p;
     *s = (stack){.begin = p, .is_whole = 1};
     hash_begin(s->hash);
@@ -176,9 +176,9 @@ void xs_find_stack(const uint8_t *p, const uint8_t *end, int at_end, int has_tim
             s->begin = before = p = eol + 1;
             continue;
         } else {
-            if (!is_stack_line(p, eol)) {
+            if (!is_stack_line(p, eol, how)) {
                 /* Not where a terminal broke a frame's line in two. */
-                int goes_on = has_times && is_even(before, p) ? is_complaint(p, end, at_end) : 0;
+                int goes_on = has_times && is_even(before, p) ? is_complaint(p, end, at_end, how) : 0;
                 if (!goes_on) goto found;
                 if (goes_on < 0) break;
             }
