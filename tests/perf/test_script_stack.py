@@ -68,6 +68,7 @@ def test_a_function_that_calls_itself_is_another_stack_each_time() -> None:
         "{:>16x} walk+0x{:x} (/lib/x86_64-linux-gnu/libc.so.6)",
         "{:>16x} f+0x{:x} ([kernel.kallsyms])",
         "{:>16x} operator()(int) const+0x{:x} (/a b)",
+        "{:>16x} a+0x{:x}",
     ],
 )
 @pytest.mark.parametrize("half", [0, 0xFFFF << 48])
@@ -76,8 +77,26 @@ def test_a_line_says_the_same_however_it_is_set_off(line: str, half: int) -> Non
     usual = line.format(0x401000 + half, 0x1F)
     changed = [usual.lstrip(), f"  {usual}", f"{usual}\r", usual.replace("+0x1f", "+0x1F")]
     assert numbers_of([usual, *changed, line.format(0x402000 + half, 0x12345)]) == [0] * 6
-    others = [usual.replace("+0x1f", "+0x1g"), usual.replace(" (", " (/"), f"g{usual[1:]}"]
+    others = [usual.replace("+0x1f", "+0x1g"), f"{usual}/", f"g{usual[1:]}"]
     assert numbers_of([usual, *others]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_one"),
+    [
+        ("{:>16x} walk", True),
+        ("{:>16x} walk (/bin/x)", True),
+        ("{:>16x} outer (inlined)", True),
+        ("{:>16x} [unknown] ([unknown])", True),
+        ("{:>16x} [unknown]", False),
+        ("{:>16x} [unknown] (/bin/x)", False),
+        ("{:>16x} (/bin/x)", False),
+        ("{:>16x}", False),
+    ],
+)
+def test_an_address_tells_lines_apart_only_where_no_symbol_does(line: str, is_one: bool) -> None:
+    lines = [line.format(0x401000), line.format(0x401000).lstrip(), line.format(0x402000)]
+    assert numbers_of(lines) == [0, 0, 0 if is_one else 1]
 
 
 FRAME_LINES = st.builds(

@@ -6,13 +6,16 @@
 #define HIGH_BITS BYTES(0x80)
 #define IS_LITTLE_ENDIAN (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-/* Does this line belong to the stack above it? */
-static int is_stack_line(const uint8_t *p, const uint8_t *end, int how) {
+/* What a line below the first one of a sample is. */
+enum line_kind { OF_STACK, OF_NEXT_SAMPLE, OTHER };
+
+static enum line_kind kind_of(const uint8_t *p, const uint8_t *end, int how) {
     head ignored;
-    if (*p == '\t') return 1;
+    if (*p == '\t') return OF_STACK;
+    if (*p != ' ' && !begins_with_address(p, end)) return OTHER;
     /* Thread names are right-aligned where there are no stacks, and may look like an address:
      * `   dd 29776 666709.771979:` */
-    return (*p == ' ' || begins_with_address(p, end)) && !xs_read_head(p, end, how | NEEDS_TIME, &ignored);
+    return xs_read_head(p, end, how | NEEDS_TIME, &ignored) ? OF_NEXT_SAMPLE : OF_STACK;
 }
 
 /* Are there as many brackets that open as that close? */
@@ -95,33 +98,49 @@ static void hash_said(const uint8_t *symbol, const uint8_t *symbol_end, const ui
     hash_bytes(file, file_length, out);
 }
 
-/* The same as hash_frame for lines as perf writes nearly all of them, in a third of the time:
- * `\t    7f89cc45c5c3 name+0x3 (/file)`. 0: it is another, which may be a frame, too. */
+/* Is no symbol known, and does the address stand for it? */
+static int is_unnamed(const uint8_t *symbol, const uint8_t *end) {
+    static const char unknown[] = "[unknown]";
+    return starts_with(symbol, end, unknown) && !starts_with(symbol + sizeof unknown - 1, end, " ([unknown])");
+}
+
+/* The file in brackets at the end of a line, with the blank before it; NULL where it is not as simple. */
+static const uint8_t *simple_file(const uint8_t *symbol, const uint8_t *end) {
+    if (end[-1] != ')') return NULL;
+    const uint8_t *file = memrchr(symbol, '(', (size_t)(end - symbol));
+    if (!file || --file < symbol || *file != ' ') return NULL;
+    return memchr(file, ')', (size_t)(end - file)) == end - 1 ? file : NULL;
+}
+
+/* The same as hash_other_frame for lines as perf writes nearly all of them, in a third of the time:
+ * `\t    7f89cc45c5c3 name+0x3 (/file)`, also without offset or file. 0: it is another, which may be a
+ * frame, too. */
 static int hash_usual_frame(const uint8_t *p, const uint8_t *end, uint64_t out[2]) {
-    static const char nameless[] = "[unknown] ([unknown])";
-    const uint8_t *symbol = p + 18;
-    if (!IS_LITTLE_ENDIAN || end - p < 22 || *p != '\t' || end[-1] != ')' || p[17] != ' ' || is_blank(*symbol) ||
-        !is_address_column(p + 1))
+    const uint8_t *symbol = p + 18, *file;
+    if (!IS_LITTLE_ENDIAN || end - p < 19 || *p != '\t' || p[17] != ' ' || is_blank(*symbol) || is_blank(end[-1]) ||
+        *symbol == '(' || !is_address_column(p + 1))
         return 0;
     uint64_t half = !memcmp(p + 1, "ffff", 4);
-    if (*symbol == '[') {
-        if (end - symbol != sizeof nameless - 1 || memcmp(symbol, nameless, sizeof nameless - 1)) return 0;
-        hash_said(symbol, end, end, end, half, out);
+    if (*symbol == '[' && is_unnamed(symbol, end)) {
+        p = skip_spaces(p, end);
+        hash_text(p, (uint64_t)(end - p), out);
         return 1;
     }
-    /* From behind: a file without brackets, an offset of at most 7 digits. */
-    const uint8_t *file = memrchr(symbol, '(', (size_t)(end - symbol));
-    if (!file || --file < symbol || *file != ' ' || memchr(file, ')', (size_t)(end - file)) != end - 1) return 0;
-    uint64_t other = hex_bytes(load_8(file - 8)) ^ HIGH_BITS;
-    if (!other) return 0;
-    const uint8_t *offset = file - (__builtin_clzll(other) >> 3) - 3;
-    if (offset < symbol || offset == file - 3 || memcmp(offset, "+0x", 3)) return 0;
-    hash_said(symbol, offset, file, end, half, out);
+    if ((file = simple_file(symbol, end))) {
+        uint64_t other = hex_bytes(load_8(file - 8)) ^ HIGH_BITS;
+        if (!other) return 0; /* its offset has more than 7 digits, if it is one */
+        const uint8_t *offset = file - (__builtin_clzll(other) >> 3) - 3;
+        if (offset >= symbol && offset < file - 3 && !memcmp(offset, "+0x", 3)) {
+            hash_said(symbol, offset, file, end, half, out);
+            return 1;
+        }
+    }
+    if (memchr(symbol, '+', (size_t)(end - symbol))) return 0;
+    hash_said(symbol, end, end, end, half, out);
     return 1;
 }
 
 static void hash_other_frame(const uint8_t *p, const uint8_t *end, uint64_t out[2]) {
-    static const char unknown[] = "[unknown]";
     p = skip_spaces(p, end);
     while (end > p && is_blank(end[-1])) end--;
     const uint8_t *symbol = p, *offset, *file;
@@ -130,8 +149,7 @@ static void hash_other_frame(const uint8_t *p, const uint8_t *end, uint64_t out[
     uint64_t half = is_frame && symbol - p == 16 && starts_with(p, end, "ffff");
     if (is_frame) symbol = skip_spaces(symbol, end);
     /* No symbol either where only the file stands there, in brackets (`-F ip,dso`). */
-    if (!is_frame || *symbol == '(' ||
-        (starts_with(symbol, end, unknown) && !starts_with(symbol + sizeof unknown - 1, end, " ([unknown])"))) {
+    if (!is_frame || *symbol == '(' || is_unnamed(symbol, end)) {
         hash_text(p, (uint64_t)(end - p), out);
         return;
     }
@@ -176,7 +194,9 @@ void xs_find_stack(const uint8_t *p, const uint8_t *end, int at_end, int has_tim
             s->begin = before = p = eol + 1;
             continue;
         } else {
-            if (!is_stack_line(p, eol, how)) {
+            enum line_kind kind = kind_of(p, eol, how);
+            if (kind == OF_NEXT_SAMPLE) goto found;
+            if (kind == OTHER) {
                 /* Not where a terminal broke a frame's line in two. */
                 int goes_on = has_times && is_even(before, p) ? is_complaint(p, end, at_end, how) : 0;
                 if (!goes_on) goto found;
