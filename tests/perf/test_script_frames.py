@@ -149,6 +149,22 @@ def test_what_other_fields_put_below_a_stack_is_no_frame(text: bytes, frames: by
     assert frames_only(text) == frames
 
 
+@given(
+    st.sampled_from(["401000", "ffffffff81000001", "9a3cf639d8d533c7"]),
+    st.sampled_from(["f", "f_[k]", "[unknown]", "a->b", "_ZN3foo3barEv", "f+0x1", "é"]),
+    st.sampled_from(["", "+0x1f"]),
+    st.sampled_from(
+        ["/bin/x", "[kernel.kallsyms]", "[nf_nat]", "[unknown]", "inlined", "/tmp/perf-7.map",
+         "/lib/ext4.ko.xz", "//anon", "[vdso]", "/"]
+    ),
+)  # fmt: skip
+def test_a_line_says_the_same_by_the_shorter_and_the_longer_way(
+    address: str, symbol: str, offset: str, file: str
+) -> None:
+    rest = f"{symbol}{offset} ({file})"
+    assert frames(f"{address} {rest}") == frames(f"{address}  {rest}")
+
+
 @given(st.binary(max_size=200))
 def test_any_text_gives_some_frames_or_none(text: bytes) -> None:
     found = StackReader().read(text)

@@ -19,7 +19,6 @@ from exhume.perf.script_frames import (
     StackReader,
     frames_only,
     has_more_than_frames,
-    is_kernel,
 )
 from exhume.perf.script_scan import Scanned
 from exhume.perf.symbolize import (
@@ -132,12 +131,19 @@ class ScriptStacks:
     def _learn_frames(self) -> None:
         """What is to be known of the new ones."""
         fresh = self._frames.frames[len(self._said) :]
-        said = [_NO_MODE if mode is None else int(mode) for mode in map(kernel_mode, fresh)]
-        self._said = np.append(self._said, np.array(said, np.int8))
-        self._is_kernel = np.append(self._is_kernel, np.array([*map(is_kernel, fresh)], np.bool_))
-        self._is_idle = np.append(self._is_idle, np.array([*map(_is_idle, fresh)], np.bool_))
-        is_unknown = np.array([frame == UNKNOWN_KERNEL_FRAME for frame in fresh], np.bool_)
-        self._is_unknown = np.append(self._is_unknown, is_unknown)
+        said = np.full(len(fresh), _NO_MODE, np.int8)
+        of_kernel, idle, unknown = np.zeros((3, len(fresh)), np.bool_)
+        for number, frame in enumerate(fresh):
+            if frame.kind == FrameKind.KERNEL:
+                mode = kernel_mode(frame)
+                said[number] = _NO_MODE if mode is None else mode
+                of_kernel[number], idle[number] = True, is_idle_loop(frame.name)
+            elif frame == UNKNOWN_KERNEL_FRAME:
+                of_kernel[number] = unknown[number] = True
+        self._said = np.append(self._said, said)
+        self._is_kernel = np.append(self._is_kernel, of_kernel)
+        self._is_idle = np.append(self._is_idle, idle)
+        self._is_unknown = np.append(self._is_unknown, unknown)
 
     def _modes_of(self, frame: I32, lengths: I64, leaf: I32) -> U8:
         """User where the leaf is user code; else what the innermost telling kernel frame says."""
@@ -186,10 +192,6 @@ class ScriptStacks:
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         modes = np.concatenate([np.empty(0, np.uint8), *self._end_modes])
         return self._tree.finish(self._frames.frames, ends, modes)
-
-
-def _is_idle(leaf: Frame) -> bool:
-    return leaf.kind == FrameKind.KERNEL and is_idle_loop(leaf.name)
 
 
 def _address(stack: bytes) -> int:
