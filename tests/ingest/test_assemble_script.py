@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from exhume.ingest import assemble_script, script_stacks
 from exhume.ingest.collect import NO_SAMPLES, NO_TIMES, TOO_MANY
 from exhume.ingest.piece import ClockKind, Piece, Trust
+from exhume.ingest.script_ids import NO_IDS, NO_NAMES
 from exhume.ingest.streams import Source
 from exhume.model.core import NO_CORE
 from exhume.perf import script
@@ -219,3 +221,45 @@ def test_a_metric_is_no_sample(tmp_path: Path) -> None:
     sample = "a 1 [000] 1.5: 9 cycles:  ffffffff81003004 walk+0x4 ([k])\n"
     piece = piece_of(tmp_path, f"{sample}a 1 [000] 1.5: metric:    0.85  insn per cycle\n" * 3)
     assert (piece.facts.samples, piece.facts.other_events, len(named(piece))) == (3, {}, 3)
+
+
+def without_ids(text: str, name: str = "{}") -> str:
+    """As `perf script -F comm,cpu,time,event,ip,sym,dso` writes what `made.script` does."""
+    return re.sub(r"(?m)^(\w+) +\d+(?:/\d+)? ", lambda found: name.format(found[1]) + " ", text)
+
+
+def test_without_thread_ids_one_name_is_one_process(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, without_ids(made.script(1.0)))
+    told = piece_of(tmp_path, made.script(1.0))
+    assert named(piece) == named(told)
+    assert (piece.facts.samples, piece.facts.idle) == (told.facts.samples, told.facts.idle)
+    assert piece.sampled is not None
+    threads = piece.sampled.threads
+    assert len(set(threads.comm)) == len(set(threads.pid.tolist())) == len(threads)
+    assert (threads.pid < 0).all()
+    assert (threads.pid == threads.tid).all()
+    assert NO_IDS in piece.facts.notes
+    assert NO_IDS not in told.facts.notes
+
+
+def test_without_thread_ids_a_name_is_the_same_process_in_another_text(tmp_path: Path) -> None:
+    line = "{} [000] {}.5: cycles: \n\t1 f (/x)\n\n"
+    first = piece_of(tmp_path, line.format("a", 1) + line.format("b", 2))
+    second = piece_of(tmp_path, line.format("b", 3) + line.format("swapper", 4))
+    assert first.sampled is not None
+    assert second.sampled is not None
+    assert first.sampled.threads.pid[1] == second.sampled.threads.pid[0]
+    assert second.sampled.threads.pid[1] == 0
+
+
+def test_without_names_and_ids_idle_cores_are_still_left_out(tmp_path: Path) -> None:
+    piece = piece_of(tmp_path, without_ids(made.script(1.0), ""))
+    assert (piece.facts.samples, piece.facts.idle, len(named(piece))) == (200, 100, 100)
+    assert NO_NAMES in piece.facts.notes
+
+
+def test_what_the_kernel_dropped_is_told_as_of_perf_data(tmp_path: Path) -> None:
+    lost = "worker 7/7 [000] 5.5: PERF_RECORD_LOST lost 88\nPERF_RECORD_LOST lost 4\n"
+    piece = piece_of(tmp_path, made.script(1.0) + lost)
+    assert piece.facts.problems == ("the kernel dropped 92 records while it was recorded",)
+    assert (piece.facts.samples, piece.facts.other_events) == (200, {})

@@ -131,21 +131,15 @@ def test_what_is_not_read_is_named_and_what_would_do_is_said(
     assert report.problems[0].startswith(f"{path}, offset 0: ")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        "worker [000] 5.1: ", "5.1: cpu-clock: ", "worker ", "",
-        "worker [000] 5.1: 10000 cpu-clock: ", "worker  5.1: 10000 cpu-clock: ",
-    ],
-)  # fmt: skip
-def test_text_of_perf_script_without_thread_ids_is_told_how_to_get_them(
+@pytest.mark.parametrize("fields", ["worker ", "worker cpu-clock: ", ""])
+def test_text_of_perf_script_without_thread_ids_and_times_is_told_how_to_get_them(
     tmp_path: Path, fields: str
 ) -> None:
     frames = "\tffffffff81003004 walk+0x4\n\t          400123 main\n\n"
     path = made.write(tmp_path / "x.txt", f"{fields}\n{frames}" * 5)
     (report,) = do_import(tmp_path / "out", path).inputs
     assert report.state == "failed"
-    assert "`perf script -F comm,tid," in report.problems[0]
+    assert "`perf script -F comm,pid,tid,cpu,time," in report.problems[0]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.compress])
@@ -200,7 +194,7 @@ def zipped() -> bytes:
         (b"# To display the perf.data header info, please use --header\n#\n", "perf report"),
         (b"java;start;run 12\nswapper;idle 3\n", "folded stacks"),
         (b"WARNING: restricted\nPERFILE2\x10", "tail -c +21"),
-        (b"exhume [000] 65885.778827: cpu-clock: \n\tffffffff816199c0 walk\n", "-F comm,tid"),
+        (b"exhume [000] 65885.778827: cpu-clock: \n\tffffffff816199c0 walk\n", "-F comm,pid,tid"),
         (b"\n\t          2ba7ab visit_reachable (/bin/a)\n\n", "without thread ids"),
         (b"a list:\n\tfeed beef\n\t0123456789abcdef\n", ""),
         (b"a letter\n", ""),

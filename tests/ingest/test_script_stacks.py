@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import exhume.perf.script as script
 import exhume.perf.script_scan as script_scan
 from exhume.ingest.script_stacks import ScriptStacks
-from exhume.model.stack import Frame
+from exhume.model.stack import Frame, Mode, StackTree
 from exhume.perf.script import ScriptReader
 from exhume.perf.script_frames import StackReader, frames_only
 from exhume.perf.symbolize import LOST_STACK_FRAME
@@ -35,8 +35,8 @@ LINES = st.one_of(
 STACKS = st.lists(st.lists(LINES, min_size=1, max_size=9), min_size=1, max_size=40)
 
 
-def read(text: str) -> list[list[Frame]]:
-    """The frames of each sample below its process, root first."""
+def tree_of(text: str) -> tuple[StackTree, list[int]]:
+    """And the node of each sample."""
     reader, stacks = ScriptReader(io.BytesIO(text.encode()), "out.txt"), ScriptStacks()
     nodes: list[int] = []
     for block in reader.blocks():
@@ -44,8 +44,14 @@ def read(text: str) -> list[list[Frame]]:
         numbers = block.columns.stack.astype(np.int64)
         nodes += stacks.nodes(np.zeros_like(numbers), numbers, ["worker"]).tolist()
     tree, renumbered = stacks.finish()
+    return tree, renumbered[nodes].tolist()
+
+
+def read(text: str) -> list[list[Frame]]:
+    """The frames of each sample below its process, root first."""
+    tree, nodes = tree_of(text)
     found = []
-    for node in renumbered[nodes].tolist():
+    for node in nodes:
         path = []
         while node > 0:
             path.append(tree.frames[tree.frame[node]])
@@ -67,6 +73,40 @@ def test_each_is_what_its_lines_say(
     monkeypatch.setattr(script, "MAX_STACKS", most)
     text = "".join(HEAD + "\n".join(lines) + "\n\n" for lines in stacks)
     assert read(text) == [expected(lines) for lines in stacks]
+
+
+def of_kernel(name: str) -> str:
+    return f"\tffffffff81003004 {name}+0x4 ([kernel.kallsyms])"
+
+
+IN_PROGRAM = "\t          401136 main+0x1 (/bin/x)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "mode"),
+    [
+        ([IN_PROGRAM], Mode.USER),
+        ([of_kernel("do_syscall_64"), IN_PROGRAM], Mode.SYSTEM),
+        ([of_kernel("f"), of_kernel("__do_softirq"), IN_PROGRAM], Mode.SOFTIRQ),
+        ([of_kernel("g"), of_kernel("asm_sysvec_apic_timer_interrupt")], Mode.IRQ),
+        (
+            [
+                of_kernel("g"),
+                of_kernel("__do_softirq"),
+                of_kernel("asm_sysvec_apic_timer_interrupt"),
+            ],
+            Mode.SOFTIRQ,
+        ),
+        ([IN_PROGRAM, of_kernel("__do_softirq")], Mode.USER),
+        (["\t    7ffd0c6a3c60 [unknown] ([unknown])", of_kernel("f")], Mode.USER),
+        (["\tffffffff81003004 [unknown] ([unknown])", IN_PROGRAM], Mode.SYSTEM),
+    ],
+)
+def test_the_mode_is_what_the_innermost_telling_frame_says(lines: list[str], mode: Mode) -> None:
+    others = [[IN_PROGRAM], [of_kernel("g"), of_kernel("__do_softirq")]]
+    stacks = [*others, lines, *reversed(others)]
+    tree, nodes = tree_of("".join(HEAD + "\n".join(stack) + "\n\n" for stack in stacks))
+    assert tree.mode[nodes[2]] == mode
 
 
 def test_more_lines_than_there_is_room_for_come_in_several_calls(

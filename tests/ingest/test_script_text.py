@@ -70,8 +70,8 @@ def test_lines_as_perf_wrote_them_have_none(text: str) -> None:
 @given(st.integers(1, 70))
 def test_it_goes_however_the_text_is_cut(size: int) -> None:
     text = prefixed(SCRIPT, CONTAINERS[2]).encode()
-    stream = plain(io.BytesIO(text), prefix_of(text))
-    parts = iter(lambda: stream.read(size), b"")
+    stream, buffer = plain(io.BytesIO(text), prefix_of(text)), bytearray(size)
+    parts = iter(lambda: bytes(buffer[: stream.readinto(buffer)]), b"")
     assert b"".join(parts) == SCRIPT.encode()
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +9,7 @@ from msgspec import Struct
 
 import exhume.perf.script as script
 from exhume.errors import ParseError
-from exhume.model.stack import Frame
+from exhume.perf.records import Lost
 from exhume.perf.script import ScriptReader
 from exhume.perf.script_frames import StackReader
 from exhume.perf.script_scan import NO_NUMBER
@@ -62,57 +61,6 @@ def only(text: str) -> Row:
     (row,), reader = read(text)
     assert reader.odd_lines == 0
     return row
-
-
-@pytest.mark.parametrize(
-    ("line", "row"),
-    [
-        ("swapper     0 [001]     7.020221:   10309278 cpu-clock: ",
-         Row("swapper", 0, 0, 1, 7_020_221_000, 10309278, "cpu-clock")),
-        ("iperf 27409/28744 [000] 441995.133575: cpu-clock: ",
-         Row("iperf", 27409, 28744, 0, 441995133575000, None, "cpu-clock")),
-        ("dd 29776 666709.771979:   10101010 cpu-clock:",
-         Row("dd", 29776, 29776, None, 666709771979000, 10101010, "cpu-clock")),
-        ("java 19983 cycles:", Row("java", 19983, 19983, None, None, None, "cycles")),
-        ("node-v011 31912 cpu-clock: ",
-         Row("node-v011", 31912, 31912, None, None, None, "cpu-clock")),
-        ("V8 WorkerThread 123/124 [012] 1.000000001:   7 cycles:ppp: ",
-         Row("V8 WorkerThread", 123, 124, 12, 1_000_000_001, 7, "cycles:ppp")),
-        ("CPU 0/KVM  4711 [003]  12.5: 1 cycles: ",
-         Row("CPU 0/KVM", 4711, 4711, 3, 12_500_000_000, 1, "cycles")),
-        (":-1    -1 [000]   283.713000:   10309278 cpu-clock: ",
-         Row(":-1", -1, -1, 0, 283_713_000_000, 10309278, "cpu-clock")),
-        ("a b [c] 12: 9 [000] 1.5: 3 sched:sched_switch: prev_comm=x",
-         Row("a b [c] 12:", 9, 9, 0, 1_500_000_000, 3, "sched:sched_switch")),
-        ("x 12 34/35 1.5: cpu/event=0x3c,umask=0x1/: ",
-         Row("x 12", 34, 35, None, 1_500_000_000, None, "cpu/event=0x3c,umask=0x1/")),
-        ("825432/825433 339457.445933440:       1 cycles:u: ",
-         Row("", 825432, 825433, None, 339_457_445_933_440, 1, "cycles:u")),
-        ("123 4567 [002] 1.5: 3 cycles: ",
-         Row("123", 4567, 4567, 2, 1_500_000_000, 3, "cycles")),
-        ("a b 12 [003] K       9.5:    7 cycles:P: ",
-         Row("a b", 12, 12, 3, 9_500_000_000, 7, "cycles:P")),
-        ("a 12 Gg    9.5: cycles: ", Row("a", 12, 12, None, 9_500_000_000, None, "cycles")),
-        ("a 12/13 [003] 2026-11-17 02:49:24.924079   9.5:    7 cycles: ",
-         Row("a", 12, 13, 3, 9_500_000_000, 7, "cycles")),
-        ("a 12 [003] U     2026-11-17 02:49:24.924079123 9.5: cycles: ",
-         Row("a", 12, 12, 3, 9_500_000_000, None, "cycles")),
-        ("a 12 [003] N/A   9.5: cycles: ",
-         Row("a", 12, 12, 3, 9_500_000_000, None, "cycles")),
-        ("a 12 [003] 9.5:  2004008 ", Row("a", 12, 12, 3, 9_500_000_000, 2004008, "")),
-        ("a 12 [003] 9.5: 7 faults:      7f1234567890                0 ",
-         Row("a", 12, 12, 3, 9_500_000_000, 7, "faults")),
-        ("#1 worker 7 [000] 9.5: cycles: ",
-         Row("#1 worker", 7, 7, 0, 9_500_000_000, None, "cycles")),
-        ("com.example.maps\t21452/21453 [007] 9.5: 201198 cpu-clock:",
-         Row("com.example.maps", 21452, 21453, 7, 9_500_000_000, 201198, "cpu-clock")),
-        ("a 12 [-01] 9.5: cycles: ", Row("a", 12, 12, None, 9_500_000_000, None, "cycles")),
-        ("pool [012] 7 cycles: ", Row("pool [012]", 7, 7, None, None, None, "cycles")),
-        ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
-    ],
-)  # fmt: skip
-def test_the_first_line_of_a_sample(line: str, row: Row) -> None:
-    assert only(f"{line}\n{STACK}\n") == row
 
 
 def test_a_sample_without_stacks_is_one_line_with_its_address() -> None:
@@ -233,19 +181,19 @@ def test_samples_without_times_need_no_empty_line_between_them() -> None:
     assert [row.comm for row in rows] == ["x", "y", "z"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "a 12 [003] 9,286793: cycles: ", "a 12 [003] 2026-11-17 02:49:24 cycles: ",
-        # no thread ids: 7 is a period
-        "a [003]  9.286793: 7 cycles: ", "a  9.286793: 7 cycles: ", "[003] 9.286793: 7 cycles: ",
-        "> > a 12 [003]  9.286793:   7 cycles: ",
-    ],
-)  # fmt: skip
-def test_what_stands_before_a_time_that_is_not_its_own_is_no_name(line: str) -> None:
-    rows, reader = read(f"{line}\n{STACK}\n")
-    assert rows == []
-    assert reader.odd_lines > 0
+@pytest.mark.parametrize("block", [60, 1 << 20])
+def test_what_the_kernel_dropped_is_added_up(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "BLOCK_BYTES", block)
+    sample = f"a 1 [000] 1.5: cycles:\n{STACK}\n"
+    text = (
+        f"{sample}a 1 [000] 1.5: PERF_RECORD_LOST lost 88\n{sample}"
+        f"PERF_RECORD_LOST lost 4\n{sample}a 1 [000] 1.6: PERF_RECORD_LOST_SAMPLES lost 7\n"
+        f"PERF_RECORD_FINISHED_ROUND\n{sample}PERF_RECORD_LOST\n"
+    )
+    rows, reader = read(text)
+    assert [row.event for row in rows].count("cycles") == 4
+    assert (reader.lost, reader.odd_lines) == (Lost(92, 7), 0)
+    assert read(sample)[1].lost == Lost()
 
 
 def test_an_indented_text_has_comments_and_marks_of_rounds_too() -> None:
@@ -383,76 +331,3 @@ def test_a_stack_without_end_is_refused_not_swallowed(monkeypatch: pytest.Monkey
         ParseError, match=r"out\.txt, offset 0: expected the samples of perf script"
     ):
         read("a 1 1.0: cycles:\n" + "\t1 a (b)\n" * 20_000)
-
-
-def numbers_of(stacks: Sequence[str]) -> list[int]:
-    """Of stacks, each of lines without their tabs: which of them the reader takes for one."""
-    lines = ["\n".join(f"\t{line}" for line in stack.splitlines()) for stack in stacks]
-    text = "".join(
-        f"x 1 [000] {at}.000001: cpu-clock:\n{stack}\n\n" for at, stack in enumerate(lines)
-    )
-    (found,) = ScriptReader(io.BytesIO(text.encode()), "out.txt").blocks()
-    return [int(number) for number in found.columns.stack]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("ffffffff81000001 f+0x1 ([nf_nat])", "ffffffff81000009 f+0x9 ([nf_nat])"),
-        ("401 main+0x1", "402 main+0x2"),
-        ("7f00 [unknown] ([unknown])", "9a3cf639d8d533c7 [unknown] ([unknown])"),
-        ("1 operator+(A) const+0x5 (/lib/a b+0x1 (deleted))",
-         "2 operator+(A) const+0x6 (/lib/a b+0x1 (deleted))"),
-        ("1 a+0x1 (/x)\n2 b+0x2 (/x)", "3 a+0x4 (/x)\n5 b+0x6 (/x)"),
-    ],
-)  # fmt: skip
-def test_stacks_that_say_the_same_are_one(one: str, other: str) -> None:
-    assert numbers_of([one, other]) == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("401 main+0x1 (/bin/x)", "401 main+0x1 (/bin/y)"),
-        ("401 main+0x1 (/bin/x)", "401 main+0x1z (/bin/x)"),
-        ("401 [unknown] (/bin/x)", "402 [unknown] (/bin/x)"),  # named by where it is
-        ("401 [unknown] ([unknown])", "ffffffff81000001 [unknown] ([unknown])"),
-        ("401 f ([unknown])", "ffffffff81000001 f ([unknown])"),
-        ("1 ab+0x1 (/x)", "1 a+0x1 (/xb)"),
-        ("1 a+0x1 (/x+0x1 (deleted))", "1 a+0x1 (/x+0x2 (deleted))"),
-        ("1 a+0x1 (/x)\n2 b+0x2 (/x)", "2 b+0x2 (/x)\n1 a+0x1 (/x)"),
-        ("1 a+0x1 (/x)\n2 b+0x2 (/x)", "1 a+0x1 (/x)"),
-    ],
-)
-def test_stacks_that_say_something_else_are_two(one: str, other: str) -> None:
-    assert numbers_of([one, other]) == [0, 1]
-
-
-FRAME_LINES = st.builds(
-    "{} {}{}{}".format,
-    st.sampled_from(["401", "402", "ffffffff81000001", "ffffffff81000002", "9a3cf639d8d533c7"]),
-    st.sampled_from(["f", "g", "[unknown]", "f+0x1 (y)", "operator()(int)"]),
-    st.sampled_from(["", "+0x1", "+0x2f"]),
-    st.sampled_from(
-        [
-            "",
-            " ([unknown])",
-            " (/bin/x)",
-            " ([kernel.kallsyms])",
-            " (inlined)",
-            " (z",
-            " (/b+0x1 (x))",
-            " (/b+0x2 (x))",
-            " (/b+0x2 (deleted))",
-        ]
-    ),
-)
-
-
-@given(st.lists(st.lists(FRAME_LINES, min_size=1, max_size=4), min_size=2, max_size=6))
-def test_stacks_that_are_one_have_the_same_frames(stacks: list[list[str]]) -> None:
-    texts = ["\n".join(stack) for stack in stacks]
-    frames: dict[int, list[Frame]] = {}
-    for number, text in zip(numbers_of(texts), texts, strict=True):
-        read_ = StackReader().read(text.encode())
-        assert frames.setdefault(number, read_) == read_

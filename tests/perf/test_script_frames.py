@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.derive.kernel_frames import kernel_mode
-from exhume.model.stack import Frame, FrameKind, Mode
-from exhume.perf.script_frames import StackReader, frames_only, stack_mode
+from exhume.model.stack import Frame, FrameKind
+from exhume.perf.script_frames import StackReader, frames_only
 from exhume.perf.symbolize import NO_FILE_FRAME, UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME
 
 KERNEL, USER, UNKNOWN = FrameKind.KERNEL, FrameKind.USER, FrameKind.UNKNOWN
@@ -150,23 +149,20 @@ def test_what_other_fields_put_below_a_stack_is_no_frame(text: bytes, frames: by
     assert frames_only(text) == frames
 
 
-@pytest.mark.parametrize(
-    ("names", "mode"),
-    [
-        ([("main", "x", USER)], Mode.USER),
-        ([("main", "x", USER), ("do_syscall_64", "kernel", KERNEL)], Mode.SYSTEM),
-        ([("main", "x", USER), ("__do_softirq", "kernel", KERNEL), ("f", "kernel", KERNEL)],
-         Mode.SOFTIRQ),
-        ([("asm_sysvec_apic_timer_interrupt", "kernel", KERNEL), ("g", "kernel", KERNEL)],
-         Mode.IRQ),
-        ([("[unknown]", "", FrameKind.UNKNOWN)], Mode.USER),
-    ],
+@given(
+    st.sampled_from(["401000", "ffffffff81000001", "9a3cf639d8d533c7"]),
+    st.sampled_from(["f", "f_[k]", "[unknown]", "a->b", "_ZN3foo3barEv", "f+0x1", "é"]),
+    st.sampled_from(["", "+0x1f"]),
+    st.sampled_from(
+        ["/bin/x", "[kernel.kallsyms]", "[nf_nat]", "[unknown]", "inlined", "/tmp/perf-7.map",
+         "/lib/ext4.ko.xz", "//anon", "[vdso]", "/"]
+    ),
 )  # fmt: skip
-def test_the_mode_is_what_the_innermost_telling_frame_says(
-    names: list[tuple[str, str, FrameKind]], mode: Mode
+def test_a_line_says_the_same_by_the_shorter_and_the_longer_way(
+    address: str, symbol: str, offset: str, file: str
 ) -> None:
-    frames = [Frame(*name) for name in names]
-    assert stack_mode(frames[-1], map(kernel_mode, reversed(frames))) == mode
+    rest = f"{symbol}{offset} ({file})"
+    assert frames(f"{address} {rest}") == frames(f"{address}  {rest}")
 
 
 @given(st.binary(max_size=200))

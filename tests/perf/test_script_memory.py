@@ -12,6 +12,8 @@ from tests import sanitized
 
 # Every buffer has exactly the size that script_scan.py gives it, and so has the text.
 DRIVER = r"""
+#include "script_head.c"
+#include "script_stack.c"
 #include "script.c"
 #include <stdio.h>
 enum { ROOM = 64, LINE_ROOM = 1100 };
@@ -30,13 +32,15 @@ int main(void) {
         uint8_t *text = malloc(length ? length : 1);
         if (fread(text, 1, length, stdin) != length) return 2;
         uint64_t at = 0;
+        static int round;
+        round++;
         for (xs_counts n = {.consumed = 1}; at < length && n.consumed; at += n.consumed) {
             xs_columns c;
             COLUMNS(NEW)
             uint8_t *rest = malloc(length - at);
             memcpy(rest, text + at, length - at);
-            if (!xs_read(rest, length - at, 1, texts[0], texts[1], texts[2], texts[3], ROOM,
-                         LINE_ROOM, &c, &n)) return 3;
+            if (!xs_read(rest, length - at, 1, round % 3 > 0, texts[0], texts[1], texts[2],
+                         texts[3], ROOM, LINE_ROOM, &c, &n)) return 3;
             uint64_t lines = 0;
             for (uint64_t i = 0; i < n.stacks; i++) lines += c.line_count[i];
             if (lines != n.stack_lines || n.lines > n.stack_lines) return 4;
@@ -55,9 +59,11 @@ int main(void) {
 PARTS = [
     b"worker 7/7 [000] 1.000000: 1 cpu-clock:\n", b"java 19983 cycles:\n", b"#1 2 [0] 3.4: x:\n",
     b"\tffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])\n", b"\t57ac3 [unknown] (/a)\n",
+    b"\t           57ac3 main+0x1f (/bin/a)\n", b"\t    7ffd0c6a3c60 [unknown] ([unknown])\n",
     b"\t57ac3 [unknown] ([unknown])\n", b"\t401b97 outer (inlined)\n", b"\t1 f(int (*)())+0x (x)\n",
     b"\t7f00 (anonymous namespace)::go() (/bin/x)\n", b"\t7f00\n", b"\t\n", b"\n", b" \t \r\n",
-    b"   dd 29776 666709.771979: ffffffff f+0x1 (x)\n", b"PERF_RECORD_X\n", b"# comment\n", b"+0x1",
+    b"   dd 29776 666709.771979: ffffffff f+0x1 (x)\n", b"PERF_RECORD_LOST lost 12\n",
+    b"worker [001] 1.5: x:\n", b"# comment\n", b"+0x1",
 ]  # fmt: skip
 
 

@@ -782,6 +782,7 @@ export interface TopFrame {
 
 export interface TopProcess {
   comm: string
+  /** Negative where not known: made up of the name, or of a task that was gone already. */
   pid: number
   /** None where the row stands for all threads of a process. */
   tid: number | null

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from exhume.ingest import made_code, mixed_events
-from exhume.ingest.collect import NO_SAMPLES, NONE_LEFT, TOO_MANY, Seen, named_ratio
+from exhume.ingest.collect import NO_SAMPLES, NONE_LEFT, TOO_MANY, Seen, dropped, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.deferred_stacks import Joined
 from exhume.ingest.dumped_stacks import Unwound
@@ -180,7 +180,7 @@ class PerfAssembler:
         if not counts and not bad:
             problems.append(NONE_LEFT if self._data.is_cut else NO_SAMPLES)
         if lost := self._last.lost.at_least:
-            problems.append(f"the kernel dropped {lost} records while it was recorded")
+            problems.append(dropped(lost))
         notes = [self._last.kernel_note] if self._last.kernel_note else []
         if counts and (note := mixed_events.note(self._data.events)):
             notes.append(note)

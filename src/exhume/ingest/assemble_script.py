@@ -8,22 +8,23 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from msgspec.structs import replace
 
-from exhume.ingest import made_code, script_text
+from exhume.ingest import made_code, script_ids, script_text
 from exhume.ingest.clocks import is_wall_time
-from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Collector, named_ratio
+from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Collector, dropped, named_ratio
 from exhume.ingest.context import Context
 from exhume.ingest.overlaps import is_whole
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece, Sampled
 from exhume.ingest.resting import Resting
 from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
+from exhume.ingest.script_ids import NO_IDS, NO_NAMES, NOBODY
 from exhume.ingest.script_stacks import ScriptStacks
 from exhume.ingest.script_times import ScriptTimes
 from exhume.ingest.stray_times import stray
 from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.wanted_events import NONE, Wanted, choose, instead, none_such
 from exhume.ingest.watched_cores import watched_cores
-from exhume.model.arrays import I64, U16, U64, Bool
+from exhume.model.arrays import I32, I64, U16, U64, Bool
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
@@ -64,6 +65,8 @@ class ScriptAssembler:
         """Names of threads, numbered."""
         self._comm_numbers: I64 = np.empty(0, np.int64)
         """By the number that the text's reader gives them."""
+        self._made_up: I32 = np.empty(0, np.int32)
+        """Ids by number of a name, for text that has none."""
         self._events: list[str] = []
         self._counts: Counter[int] = Counter()
         self._threads = Rows(3)
@@ -123,6 +126,7 @@ class ScriptAssembler:
         self._events += [name.decode("utf-8", "replace") for name in columns.new_events]
         self._counts.update(columns.event.tolist())
         self._stacks.learn(block)
+        pid, tid = self._ids(block)
         wanted = self._is_wanted()[columns.event]
         rate = self._period_rate(columns)
         is_missing = wanted & (columns.time == NO_NUMBER)
@@ -132,10 +136,11 @@ class ScriptAssembler:
         is_stray = self._stray(time, is_sample & (columns.time != NO_NUMBER))
         wanted = self._collected.possible(time, wanted & ~is_stray)
         self._collected.seen.add(
-            time[wanted], core[wanted], columns.tid[wanted], columns.period[wanted], rate
+            time[wanted], core[wanted], tid[wanted], columns.period[wanted], rate
         )
-        of_idle_task = wanted & (columns.tid == 0)
-        is_idle = of_idle_task & self._stacks.is_idle[columns.stack]
+        of_idle_task = wanted & (tid == 0)
+        may_idle = of_idle_task if block.has_ids else wanted & ((tid == 0) | (tid == NOBODY))
+        is_idle = may_idle & self._stacks.is_idle[columns.stack]
         is_nameless = of_idle_task & self._stacks.is_nameless[columns.stack]
         rests = self._rests(is_nameless, self._stacks.nameless_ip[columns.stack], core)
         is_idle |= rests
@@ -144,12 +149,22 @@ class ScriptAssembler:
         self._collected.seen.nameless_idle += int((is_nameless & ~rests).sum())
         rows = wanted & ~is_idle
         comm = self._comm_numbers[columns.comm[rows]]
-        pid, tid = (column[rows].astype(np.int64) for column in (columns.pid, columns.tid))
-        thread = self._threads.add(pid, tid, comm, most=MOST_THREADS)
+        ids = (column[rows].astype(np.int64) for column in (pid, tid))
+        thread = self._threads.add(*ids, comm, most=MOST_THREADS)
         if (thread < 0).any():
             thread[thread < 0] = self._other_threads()
         node = self._stacks.nodes(comm, columns.stack[rows].astype(np.int64), list(self._comms))
         self._collected.keep(time[rows], core[rows], thread, node)
+
+    def _ids(self, block: ScriptBlock) -> tuple[I32, I32]:
+        """Of processes and of threads."""
+        columns = block.columns
+        if block.has_ids:
+            return columns.pid, columns.tid
+        fresh = [script_ids.of_name(name) for name in list(self._comms)[len(self._made_up) :]]
+        self._made_up = np.append(self._made_up, np.array(fresh, np.int32))
+        ids = self._made_up[self._comm_numbers[columns.comm]]
+        return ids, ids
 
     def _rests(self, is_nameless: Bool, ip: U64, core: U16) -> Bool:
         rows = np.flatnonzero(is_nameless & (ip != 0))
@@ -262,7 +277,11 @@ class ScriptAssembler:
             )
         if self._stacks.odd_lines:
             problems.append(f"{self._stacks.odd_lines} different lines of stacks are no frames")
+        if lost := reader.lost.at_least:
+            problems.append(dropped(lost))
         notes = self._times.notes()
+        if len(self._made_up):
+            notes.append(NO_IDS if any(self._comms) else NO_NAMES)
         in_made_code = made_code.ends_in_made_code(rows, tree)
         if note := made_code.note(in_made_code, len(rows), is_text=True):
             notes.append(note)

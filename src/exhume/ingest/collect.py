@@ -224,6 +224,10 @@ class Collector:
         self._rows.close()
 
 
+def dropped(count: int) -> str:
+    return f"the kernel dropped {count} records while it was recorded"
+
+
 def named_ratio(tree: StackTree) -> float:
     """How many of the frames have names."""
     kinds = np.array([frame.kind for frame in tree.frames], np.uint8)[tree.frame[1:]]

@@ -96,8 +96,8 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (
         # perf sets frames off by a tab, and their addresses are 16 wide.
         rb"^\t(?=[ 0-9a-f]{16} ) *[0-9a-f]+ \S",
-        "text of perf script without thread ids",
-        "`perf script -F comm,tid,cpu,time,event,ip,sym,dso` writes them",
+        "text of perf script without thread ids and times",
+        "`perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso` writes them",
     ),
     (rb"\A\x96\xd5|\A\xd5\x96", "a binary file of sar", _SAR),
     (rb'\A\s*\{\s*"sysstat"', "JSON of sadf", _SAR),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 
 from exhume.derive.kernel_frames import is_idle_loop, kernel_mode
-from exhume.model.arrays import I32, I64, U8, U64, Bool
+from exhume.model.arrays import I8, I32, I64, U8, U64, Bool
 from exhume.model.stack import Frame, FrameKind, Mode, StackTree
 from exhume.perf.bounds import MOST_NAMES, MOST_NODES
 from exhume.perf.distinct import distinct_rows
@@ -20,7 +19,6 @@ from exhume.perf.script_frames import (
     StackReader,
     frames_only,
     has_more_than_frames,
-    stack_mode,
 )
 from exhume.perf.script_scan import Scanned
 from exhume.perf.symbolize import (
@@ -32,6 +30,7 @@ from exhume.perf.symbolize import (
 from exhume.perf.tree import TreeBuilder
 
 _SPECIAL = -1
+_NO_MODE = -1
 # `\tffffffffb44a2e1e [unknown] ([kernel.kallsyms])`, the leaf first
 _LEAF = re.compile(rb"\s*(?:0x)?([0-9a-f]{8,16})\s")
 
@@ -44,8 +43,12 @@ class ScriptStacks:
         self._reader = StackReader()
         self._lines: I64 = np.empty(0, np.int64)
         """By number of a line its frame, or that it takes the others of its stack to tell."""
-        self._said: list[Mode | None] = []
-        """By frame, the mode it speaks for."""
+        self._is_kernel: Bool = np.empty(0, np.bool_)
+        self._is_idle: Bool = np.empty(0, np.bool_)
+        self._is_unknown: Bool = np.empty(0, np.bool_)
+        self._said: I8 = np.empty(0, np.int8)
+        """By frame: is it code of the kernel, the idle loop, code of the kernel without a name, and
+        the mode it speaks for."""
         self._paths: list[I32] = []
         """Frames of each stack, root first, by the stack's number."""
         self._modes: U8 = np.empty(0, np.uint8)
@@ -79,32 +82,32 @@ class ScriptStacks:
             self._lines = np.empty(0, np.int64)
             self._pairs, self._nodes = Rows(2), np.empty(0, np.int64)
         columns = block.columns
-        lines = [self._line(text) for text in columns.new_lines]
-        self._lines = np.concatenate([self._lines, np.array(lines, np.int64)])
-        paths = []
-        for text, path in zip(columns.new_stacks, self._line_paths(columns), strict=True):
-            if path is None:
-                frames = self._reader.read(frames_only(text)) or [LOST_STACK_FRAME]
-                path = [self._frames.number(frame) for frame in frames]
-            paths.append(path)
-        self._paths += (np.array(path, np.int32) for path in paths)
-        leaves = [self._frames.frames[path[-1]] for path in paths]
-        self._modes = np.append(self._modes, np.array([*map(self._mode, paths)], np.uint8))
-        self.is_idle = np.append(self.is_idle, np.array([*map(_is_idle, leaves)], np.bool_))
-        nameless = [leaf == UNKNOWN_KERNEL_FRAME for leaf in leaves]
-        self.is_nameless = np.append(self.is_nameless, np.array(nameless, np.bool_))
-        places = [
-            _address(text) if is_one else 0
-            for text, is_one in zip(columns.new_stacks, nameless, strict=True)
-        ]
-        self.nameless_ip = np.append(self.nameless_ip, np.array(places, np.uint64))
+        self._lines = np.append(self._lines, self._line_frames(columns.new_lines))
+        paths = self._new_paths(columns)
+        self._paths += paths
+        lengths = np.fromiter(map(len, paths), np.int64, len(paths))
+        frame = np.concatenate([np.empty(0, np.int32), *paths])
+        leaf = frame[np.cumsum(lengths) - 1]
+        self._learn_frames()
+        self._modes = np.append(self._modes, self._modes_of(frame, lengths, leaf))
+        self.is_idle = np.append(self.is_idle, self._is_idle[leaf])
+        is_nameless = self._is_unknown[leaf]
+        self.is_nameless = np.append(self.is_nameless, is_nameless)
+        places = np.zeros(len(paths), np.uint64)
+        for one in np.flatnonzero(is_nameless).tolist():
+            places[one] = _address(columns.new_stacks[one])
+        self.nameless_ip = np.append(self.nameless_ip, places)
 
-    def _line(self, text: bytes) -> int:
-        frame = self._reader.frame(text)
-        return _SPECIAL if frame is None else self._frames.number(frame)
+    def _line_frames(self, texts: list[bytes]) -> I64:
+        """Of each line the number of its frame, or _SPECIAL."""
+        frames = [self._reader.frame(text) for text in texts]
+        numbers = np.full(len(texts), _SPECIAL, np.int64)
+        is_one = np.array([frame is not None for frame in frames], np.bool_)
+        numbers[is_one] = self._frames.numbers(frame for frame in frames if frame is not None)
+        return numbers
 
-    def _line_paths(self, columns: Scanned) -> Iterator[list[int] | None]:
-        """Of each new stack its frames, root first; None where its lines must be read together."""
+    def _new_paths(self, columns: Scanned) -> list[I32]:
+        """Of each new stack its frames, root first."""
         count = columns.line_count.astype(np.int64)
         stack, frame = np.repeat(np.arange(len(count)), count), self._lines[columns.stack_lines]
         special = np.bincount(stack[frame == _SPECIAL], minlength=len(count)) > 0
@@ -113,16 +116,42 @@ class ScriptStacks:
         is_nameless = np.isin(frame, [self._frames.number(one) for one in NAMELESS])
         repeats = is_nameless[1:] & (frame[1:] == frame[:-1]) & (stack[1:] == stack[:-1])
         kept = np.append(True, ~repeats)[: len(frame)]
-        path = frame[kept][::-1].tolist()
+        path = frame[kept][::-1].astype(np.int32)
         count = np.bincount(stack[kept], minlength=len(count))
-        begin = (len(path) - np.cumsum(count)).tolist()
-        for is_special, at, length in zip(special.tolist(), begin, count.tolist(), strict=True):
-            yield None if is_special else path[at : at + length]
+        begin = len(path) - np.cumsum(count)
+        paths = [
+            path[at:end] for at, end in zip(begin.tolist(), (begin + count).tolist(), strict=True)
+        ]
+        for one in np.flatnonzero(special).tolist():  # its lines must be read together
+            text = frames_only(columns.new_stacks[one])
+            frames = self._reader.read(text) or [LOST_STACK_FRAME]
+            paths[one] = self._frames.numbers(frames).astype(np.int32)
+        return paths
 
-    def _mode(self, path: list[int]) -> int:
-        self._said += map(kernel_mode, self._frames.frames[len(self._said) :])
-        leaf = self._frames.frames[path[-1]]
-        return int(stack_mode(leaf, map(self._said.__getitem__, reversed(path))))
+    def _learn_frames(self) -> None:
+        """What is to be known of the new ones."""
+        fresh = self._frames.frames[len(self._said) :]
+        said = np.full(len(fresh), _NO_MODE, np.int8)
+        of_kernel, idle, unknown = np.zeros((3, len(fresh)), np.bool_)
+        for number, frame in enumerate(fresh):
+            if frame.kind == FrameKind.KERNEL:
+                mode = kernel_mode(frame)
+                said[number] = _NO_MODE if mode is None else mode
+                of_kernel[number], idle[number] = True, is_idle_loop(frame.name)
+            elif frame == UNKNOWN_KERNEL_FRAME:
+                of_kernel[number] = unknown[number] = True
+        self._said = np.append(self._said, said)
+        self._is_kernel = np.append(self._is_kernel, of_kernel)
+        self._is_idle = np.append(self._is_idle, idle)
+        self._is_unknown = np.append(self._is_unknown, unknown)
+
+    def _modes_of(self, frame: I32, lengths: I64, leaf: I32) -> U8:
+        """User where the leaf is user code; else what the innermost telling kernel frame says."""
+        modes = np.where(self._is_kernel[leaf], np.uint8(Mode.SYSTEM), np.uint8(Mode.USER))
+        stack, said = np.repeat(np.arange(len(lengths)), lengths), self._said[frame]
+        tells = (said != _NO_MODE) & self._is_kernel[leaf][stack]
+        modes[stack[tells]] = said[tells]  # from the root on: the last one holds
+        return modes
 
     def nodes(self, comm: I64, stack: I64, names: list[str]) -> I64:
         """`names` gives the process name of a number in `comm`. Numbers hold until `finish`."""
@@ -163,10 +192,6 @@ class ScriptStacks:
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         modes = np.concatenate([np.empty(0, np.uint8), *self._end_modes])
         return self._tree.finish(self._frames.frames, ends, modes)
-
-
-def _is_idle(leaf: Frame) -> bool:
-    return leaf.kind == FrameKind.KERNEL and is_idle_loop(leaf.name)
 
 
 def _address(stack: bytes) -> int:

@@ -8,12 +8,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from exhume.ingest.line_prefix import LinePrefix, chunks
-from exhume.perf.script_scan import NO_NUMBER, Scanner
+from exhume.perf.script import Stream
+from exhume.perf.script_scan import NO_NUMBER, fitting
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _HEADER = b"# ========\n# captured on"
 # What perf says on its other output, a line for each file: there may be hundreds above the text.
@@ -52,31 +57,35 @@ def prefix_of(head: bytes) -> LinePrefix | None:
     return prefix if _is_plain(prefix.stripped(head)) else None
 
 
-def plain(stream: BinaryIO, prefix: LinePrefix | None) -> BinaryIO:
-    return stream if prefix is None else cast(BinaryIO, _Stripped(chunks(stream, prefix)))
+def plain(stream: BinaryIO, prefix: LinePrefix | None) -> Stream:
+    return cast(Stream, stream) if prefix is None else _Stripped(chunks(stream, prefix))
 
 
-class _Stripped:
-    """Only what the reader of perf script needs of a stream."""
-
+class _Stripped(io.RawIOBase):
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
-        self._rest = b""
+        self._rest = memoryview(b"")
 
-    def read(self, size: int) -> bytes:
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
         while not self._rest:
             chunk = next(self._chunks, None)
             if chunk is None:
-                return b""
-            self._rest = chunk
-        found, self._rest = self._rest[:size], self._rest[size:]
-        return found
+                return 0
+            self._rest = memoryview(chunk)
+        view = memoryview(buffer).cast("B")
+        count = min(len(view), len(self._rest))
+        view[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
 
 
 def _is_plain(head: bytes) -> bool:
     if head.startswith(_HEADER):
         return True  # also where no sample follows
-    found = Scanner().read(head, at_end=True)
+    _, found = fitting(head, at_end=True)
     with_time = int((found.time != NO_NUMBER).sum())
     # Without times only stacks tell it from a table of numbers: they are set off, or name files.
     with_stack = sum(1 for text in found.new_stacks if text[:1].isspace() or b"(" in text)

@@ -98,6 +98,7 @@ class FlameTree(Struct, frozen=True):
 class TopProcess(Struct, frozen=True):
     comm: str
     pid: int
+    """Negative where not known: made up of the name, or of a task that was gone already."""
     tid: int | None
     """None where the row stands for all threads of a process."""
     cgroup: str

@@ -31,6 +31,7 @@ class Threads(Struct, frozen=True):
 
     pid: I32
     tid: I32
+    """Both negative where not known."""
     parent_pid: I32
     """-1 where not known."""
     comm: tuple[str, ...]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.perf import script_header
+from exhume.perf.records import Lost
 from exhume.perf.script_header import MAX_HEADER_BYTES, ScriptHeader
-from exhume.perf.script_scan import Scanned, Scanner
+from exhume.perf.script_scan import Scanned, Scanner, fitting
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 BLOCK_BYTES = 4 << 20
 MAX_SAMPLE_BYTES = 64 << 20
@@ -22,8 +26,15 @@ MAX_STACKS = 1 << 18
 _SHOWN_BYTES = 60
 _MARK = re.compile(rb"^[ \t]*# ========[ \t]*\r?\n", re.MULTILINE)
 """Stands above and below the header of `perf script --header`."""
+_COMMENTS = re.compile(rb"(?:#[^\n]*(?:\n|\Z)|\n)*")
 _CHATTER_BYTES = 1 << 14
 """So much may stand above it: a prompt, or what perf complained of."""
+
+
+class Stream(Protocol):
+    """All that is needed of one."""
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None: ...
 
 
 class ScriptBlock(Struct, frozen=True):
@@ -32,63 +43,103 @@ class ScriptBlock(Struct, frozen=True):
     """Of the block in the text."""
     is_fresh: bool
     """Numbers of stacks and lines count from 0 again from this block on."""
+    has_ids: bool
+    """Of processes and threads. One text has them everywhere, or nowhere."""
 
 
 class ScriptReader:
     """`header` first, then `blocks` once."""
 
-    def __init__(self, stream: BinaryIO, path: str) -> None:
-        self._stream = stream
+    def __init__(self, stream: Stream, path: str) -> None:
         self._path = path
-        self._first = _read_full(stream, BLOCK_BYTES)
-        self._is_all = len(self._first) < BLOCK_BYTES
-        begin, end = _marked(self._first)
-        header = self._first[begin:end] or _comments(self._first)
-        dated = script_header.dated(self._first)
+        self._window = _Window(stream)
+        self._window.fill(BLOCK_BYTES)
+        first = self._window.text
+        begin, end = _marked(first)
+        header = bytes(first[begin:end]) or _comments(first)
+        dated = script_header.dated(first)
         self.header: ScriptHeader = replace(script_header.parse(header), dated=dated)
         if begin < end:  # not to be read once more, as what stands above it is
-            blank = b"#" * (end - begin - 1)
-            self._first = self._first[:begin] + blank + self._first[end - 1 :]
+            first[begin : end - 1] = b"#" * (end - begin - 1)
         self.odd_lines = 0
         self.first_odd = ""
         """Where and what the first line is that belongs to no sample."""
+        self.lost = Lost()
+        """What the kernel dropped while it was recorded, as far as the text says."""
 
     def blocks(self) -> Iterator[ScriptBlock]:
-        scanner = Scanner()
-        text, at_end, offset = self._first, self._is_all, 0
-        self._first = b""
-        is_fresh = True
-        while text or not at_end:
-            found = scanner.read(text, at_end)
+        scanner: Scanner | None = None
+        window, is_fresh = self._window, True
+        while len(text := window.text) or not window.at_end:
+            offset = window.offset
+            if scanner is None:
+                reader, found = fitting(text, window.at_end)
+                scanner = reader if len(found) else None
+            else:
+                found = scanner.read(text, window.at_end)
+            self.lost += found.lost
             self._note_odd(found, text, offset)
-            if len(found):
-                yield ScriptBlock(found, offset, is_fresh)
+            window.skip(found.consumed)
+            if scanner is not None and len(found):
+                yield ScriptBlock(found, offset, is_fresh, scanner.has_ids)
                 is_fresh = scanner.remembered > MAX_STACKS
                 if is_fresh:
                     scanner.forget_stacks()
-            offset += found.consumed
-            text = text[found.consumed :]
-            if at_end and found.consumed == 0:
+            if window.at_end and found.consumed == 0:
                 break
-            if not at_end and (found.consumed == 0 or len(text) < BLOCK_BYTES // 2):
-                if len(text) > MAX_SAMPLE_BYTES:
+            left = len(window.text)
+            if not window.at_end and (found.consumed == 0 or left < BLOCK_BYTES // 2):
+                if left > MAX_SAMPLE_BYTES:
                     raise ParseError(
-                        self._path, f"offset {offset}", "the samples of perf script",
+                        self._path, f"offset {window.offset}", "the samples of perf script",
                         todo="this part of it has no end of a sample; is it text of perf script?",
                     )  # fmt: skip
-                more = _read_full(self._stream, BLOCK_BYTES + len(text))
-                at_end = len(more) < BLOCK_BYTES + len(text)
-                text += more
+                window.fill(BLOCK_BYTES + left)
 
-    def _note_odd(self, found: Scanned, text: bytes, offset: int) -> None:
+    def _note_odd(self, found: Scanned, text: memoryview, offset: int) -> None:
         if found.odd and not self.odd_lines:
-            line = text[found.first_odd : found.first_odd + _SHOWN_BYTES].partition(b"\n")[0]
+            shown_bytes = bytes(text[found.first_odd : found.first_odd + _SHOWN_BYTES])
+            line = shown_bytes.partition(b"\n")[0]
             shown = line.decode("utf-8", "replace").strip()
             self.first_odd = f"offset {offset + found.first_odd}: {shown!r}"
         self.odd_lines += found.odd
 
 
-def _marked(text: bytes) -> tuple[int, int]:
+class _Window:
+    """The part of a text that was not read yet, in one buffer: to copy it is as dear as reading."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._buffer = bytearray()
+        self._begin = self._end = 0
+        self.offset = 0
+        """Of what is left, in the text."""
+        self.at_end = False
+
+    @property
+    def text(self) -> memoryview:
+        """Until the next `fill`."""
+        return memoryview(self._buffer)[self._begin : self._end]
+
+    def skip(self, count: int) -> None:
+        self._begin += count
+        self.offset += count
+
+    def fill(self, size: int) -> None:
+        """So much more, unless the text ends: pipes and decompressors give less at a time."""
+        rest = bytes(self.text)
+        if len(self._buffer) < len(rest) + size:
+            self._buffer = bytearray(len(rest) + size)
+        view = memoryview(self._buffer)
+        view[: len(rest)] = rest
+        self._begin, self._end = 0, len(rest)
+        most = self._end + size
+        while self._end < most and (count := self._stream.readinto(view[self._end : most])):
+            self._end += count
+        self.at_end = self._end < most
+
+
+def _marked(text: memoryview) -> tuple[int, int]:
     """Where the header begins and ends, with its marks; the same where it has none.
 
     A command that was recorded may have newlines in it, and then its line is no comment to its end.
@@ -98,21 +149,7 @@ def _marked(text: bytes) -> tuple[int, int]:
     return (begin.start(), end.end()) if begin and end else (0, 0)
 
 
-def _comments(text: bytes) -> bytes:
+def _comments(text: memoryview) -> bytes:
     """The comments that it begins with."""
-    at = 0
-    while text[at : at + 1] in (b"#", b"\n"):
-        following = text.find(b"\n", at)
-        if following < 0:
-            return text
-        at = following + 1
-    return text[:at]
-
-
-def _read_full(stream: BinaryIO, size: int) -> bytes:
-    """As much as was asked for, unless the text ends: pipes and decompressors give less."""
-    parts: list[bytes] = []
-    while size > 0 and (part := stream.read(size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+    found = _COMMENTS.match(text)
+    return found[0] if found else b""

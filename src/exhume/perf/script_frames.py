@@ -9,13 +9,12 @@ ffffffffb44a2e1e native_safe_halt+0xe ([kernel.kallsyms])
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from exhume.model.stack import Frame, FrameKind, Mode
+from exhume.model.stack import Frame, FrameKind
 from exhume.perf.symbolize import (
     KERNEL_MODULE,
     NO_FILE_FRAME,
@@ -61,6 +60,10 @@ _FILE_ALONE = re.compile(rb"\([^()]*( \(deleted\))?\)")
 _FILE_AND_MORE = re.compile(rb"(.* \((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
 # `4004a0 main+0x10 (/bin/a) =>     7f2210 puts+0x0 (/lib/libc.so.6)`: a branch, and where it went.
 _BRANCH = re.compile(rb"(.*?\)) => +[0-9a-f]+ .*")
+
+
+# Nearly all: no blanks and brackets in symbol and file. What the others are takes longer to tell.
+_USUAL = re.compile(rb"([0-9a-f]+) ([^ ()]+?)(?:\+0x[0-9a-f]+)? \(([^ ()+]+)\)")
 
 
 class _Line(Struct, frozen=True):
@@ -131,7 +134,10 @@ def has_more_than_frames(text: bytes) -> bool:
 
     perf begins the lines of frames with a tab, all others with spaces.
     """
-    return text.startswith(b"\t") and b"\n " in text
+    if not text.startswith(b"\t"):
+        return False
+    # Tabs are few in a line and spaces many: nearly all stacks are known by their tabs.
+    return text.count(b"\n\t") < text.count(b"\n", 0, -1) and b"\n " in text
 
 
 def frames_only(text: bytes) -> bytes:
@@ -144,26 +150,16 @@ def frames_only(text: bytes) -> bytes:
     )
 
 
-def stack_mode(leaf: Frame, said: Iterable[Mode | None]) -> Mode:
-    """User where the leaf is user code; else what the innermost telling kernel frame says.
-
-    `said` is what `kernel_mode` says of each frame, from the leaf on.
-    """
-    if not _is_kernel(leaf):
-        return Mode.USER
-    return next((mode for mode in said if mode is not None), Mode.SYSTEM)
-
-
-def _is_kernel(frame: Frame) -> bool:
-    return frame.kind == FrameKind.KERNEL or frame == UNKNOWN_KERNEL_FRAME
-
-
 def _moved(frame: Frame, into: Frame) -> Frame:
     kind = into.kind if into.kind == FrameKind.KERNEL else FrameKind.USER
     return Frame(frame.name, into.module, kind)
 
 
 def _parse(line: bytes) -> _Line:
+    usual = _USUAL.fullmatch(line)
+    if usual and usual[3] != _INLINED:
+        name = usual[2].decode("utf-8", "replace")
+        return _Line(tuple(_frames(int(usual[1], 16), name, usual[3])))
     digits, _, rest = line.partition(b" ")
     try:
         address = int(digits, 16)
@@ -173,12 +169,15 @@ def _parse(line: bytes) -> _Line:
     if dso == _INLINED and not symbol:
         return _NO_FRAME
     symbol = symbol or _UNKNOWN.encode()  # `-F ip`, `-F ip,dso`
-    name = _OFFSET.sub(b"", symbol).decode("utf-8", "replace")
+    name = _without_offset(symbol).decode("utf-8", "replace")
     if dso == _INLINED:
         return _Line((Frame(name, "", FrameKind.USER),), is_inlined=True)
-    file = _OFFSET.sub(b"", dso).removesuffix(_DELETED)  # `-F +dsoff` writes where in the file
-    path = file.decode("utf-8", "replace")
-    return _Line(tuple(_frames(address, name, path)))
+    file = _without_offset(dso).removesuffix(_DELETED)  # `-F +dsoff` writes where in the file
+    return _Line(tuple(_frames(address, name, file)))
+
+
+def _without_offset(text: bytes) -> bytes:
+    return _OFFSET.sub(b"", text) if b"+0x" in text else text
 
 
 def _split(rest: bytes) -> tuple[bytes, bytes]:
@@ -190,7 +189,7 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
         if more is None:
             return rest, b""
         rest = more[1]
-    if _FILE_ALONE.fullmatch(rest):
+    if rest.startswith(b"(") and _FILE_ALONE.fullmatch(rest):
         return b"", rest[1:-1]
     before = len(rest) - len(_DELETED) - 1 if rest.endswith(_DELETED + b")") else len(rest)
     at = rest.rfind(b" (", 0, before)
@@ -202,23 +201,45 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
     return rest, b""
 
 
-def _frames(address: int, name: str, path: str) -> list[Frame]:
-    kernel = kernel_module(path, address)
+class _Place(Struct, frozen=True):
+    """What a file says of the frames in it."""
+
+    kernel: str | None
+    """As `kernel_module` says."""
+    module: str
+    is_jit_map: bool
+    unknown: Frame | None
+    """All code without a symbol; None where its address tells it apart."""
+
+
+@lru_cache(1 << 12)
+def _place(file: bytes, is_high: bool) -> _Place:
+    """`is_high`: in the kernel's half. Few files are asked for again and again."""
+    path = file.decode("utf-8", "replace")
+    kernel = _kernel_module(path, is_high)
+    module = PurePosixPath(path).name or path
+    unknown = None
+    if kernel is not None:
+        unknown = UNKNOWN_KERNEL_FRAME
+    elif path in ("", _UNKNOWN):
+        unknown = UNKNOWN_FRAME
+    elif is_made_code(path):
+        unknown = NO_FILE_FRAME
+    return _Place(kernel, module, JIT_MAP.fullmatch(module) is not None, unknown)
+
+
+def _frames(address: int, name: str, file: bytes) -> list[Frame]:
+    place = _place(file, address >= _KERNEL_HALF)
+    kernel, module = place.kernel, place.module
     if name.endswith("_[k]"):
         name, kernel = name.removesuffix("_[k]"), kernel or KERNEL_MODULE
-    if kernel is not None:
-        if name == _UNKNOWN:
-            return [UNKNOWN_KERNEL_FRAME]
-        return [Frame(name, kernel, FrameKind.KERNEL)]
-    module = _file_name(path) or path
     if name == _UNKNOWN:
-        if path in ("", _UNKNOWN):
-            return [UNKNOWN_FRAME]
-        if is_made_code(path):
-            return [NO_FILE_FRAME]
-        return [Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)]
+        unknown = UNKNOWN_KERNEL_FRAME if kernel is not None else place.unknown
+        return [unknown or Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)]
+    if kernel is not None:
+        return [Frame(name, kernel, FrameKind.KERNEL)]
     names = [name]
-    if JIT_MAP.fullmatch(module) and "->" in name:
+    if place.is_jit_map and "->" in name:
         # perf-map-agent writes what was inlined behind the method it was inlined into.
         names = [part for part in reversed(name.split("->")) if part]
     elif name.startswith(("_Z", "_R")):
@@ -226,19 +247,17 @@ def _frames(address: int, name: str, path: str) -> list[Frame]:
     return [Frame(one, module, FrameKind.USER) for one in names]
 
 
-@lru_cache(1 << 12)
-def _file_name(path: str) -> str:
-    """Few files are asked for again and again."""
-    return PurePosixPath(path).name
-
-
 def kernel_module(path: str, address: int) -> str | None:
     """`kernel`, the name of one of its modules, or None where the file is no part of the kernel."""
+    return _kernel_module(path, address >= _KERNEL_HALF)
+
+
+def _kernel_module(path: str, is_high: bool) -> str | None:
     if path == _UNKNOWN or not path:
-        return KERNEL_MODULE if address >= _KERNEL_HALF else None
+        return KERNEL_MODULE if is_high else None
     if _KERNEL.fullmatch(path):
         return KERNEL_MODULE
-    name = _file_name(path)
+    name = PurePosixPath(path).name
     if _VMLINUX.fullmatch(name):
         return KERNEL_MODULE
     if found := _KERNEL_FILE.fullmatch(name):
@@ -251,4 +270,4 @@ def kernel_module(path: str, address: int) -> str | None:
             return None
         return name[1:-1].replace("-", "_") or KERNEL_MODULE
     # The kernel's image has many names: `/proc/kcore`, `/root/.debug/.build-id/ab/cd…/elf`.
-    return KERNEL_MODULE if address >= _KERNEL_HALF else None
+    return KERNEL_MODULE if is_high else None

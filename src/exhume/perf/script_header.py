@@ -82,7 +82,7 @@ def _count(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 6 else None
 
 
-def dated(text: bytes) -> tuple[datetime, int] | None:
+def dated(text: bytes | memoryview) -> tuple[datetime, int] | None:
     """What the first line says that has both; the text need not be whole."""
     found = _DATED.search(text, 0, _DATED_BYTES)
     try:

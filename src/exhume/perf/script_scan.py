@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
 from typing import Any
 
@@ -11,12 +12,15 @@ from msgspec import Struct
 
 from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I32, I64, U32
+from exhume.perf.records import Lost
 
-ABI = 3
+ABI = 4
 ROOM = 1 << 15
 """Samples of one call."""
 LINE_ROOM = 1 << 18
 """Lines of their stacks, as far as those are new."""
+_FRAME = re.compile(rb"\s*[0-9a-f]{1,16}(?: \S|\s*$)")
+_LEAST_WITH_FRAMES = 0.5
 NO_NUMBER = np.iinfo(np.int64).min
 """A time or period that the line does not give."""
 
@@ -54,7 +58,7 @@ class _Counts(ctypes.Structure):
         (name, ctypes.c_uint64)
         for name in (
             "samples", "comms", "events", "stacks", "lines", "stack_lines", "odd", "first_odd",
-            "consumed",
+            "consumed", "lost_records", "lost_samples",
         )
     ]  # fmt: skip
 
@@ -63,7 +67,8 @@ class Scanned(Struct, frozen=True):
     time: I64
     period: I64
     pid: I32
-    """The same as `tid` where the line has one number only: that is the thread's."""
+    """The same as `tid` where the line has one number only: that is the thread's. Both are -1
+    where it has none."""
     tid: I32
     cpu: I32
     """-1 where the line does not say."""
@@ -85,6 +90,8 @@ class Scanned(Struct, frozen=True):
     first_odd: int
     """Where the first of them begins."""
     consumed: int
+    lost: Lost
+    """As lines of `--show-lost-events` say."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -99,20 +106,43 @@ def _library() -> ctypes.CDLL:
         "xs_texts_count": (C_U32, [POINTER]),
         "xs_read": (
             C_INT,
-            [POINTER, C_U64, C_INT, *[POINTER] * 4, C_U64, C_U64, POINTER, POINTER],
+            [POINTER, C_U64, C_INT, C_INT, *[POINTER] * 4, C_U64, C_U64, POINTER, POINTER],
         ),
     }
     return load("perf/_script", ("xs_abi", ABI), functions)
 
 
+def fitting(text: bytes | memoryview, at_end: bool) -> tuple[Scanner, Scanned]:
+    """The reader for texts that begin like this, and what it finds in it.
+
+    Text without ids (`-F comm,cpu,time,event,ip,sym`) shows by its frames: a name, a time and a
+    word are in the lines of many a log.
+    """
+    scanner = Scanner()
+    found = scanner.read(text, at_end)
+    if not len(found):
+        other = Scanner(has_ids=False)
+        without = other.read(text, at_end)
+        has_frame = np.array([bool(_FRAME.match(one)) for one in without.new_stacks], np.bool_)
+        if len(without) and has_frame[without.stack].mean() >= _LEAST_WITH_FRAMES:
+            return other, without
+    return scanner, found
+
+
 class Scanner:
     """Reads text piece by piece; keeps the dictionaries of texts from one piece to the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_ids: bool = True) -> None:
+        """`has_ids`: lines tell who ran by numbers, too. Else only such count that have a time."""
+        self.has_ids = has_ids
         self._library = _library()
         self._texts = [self._library.xs_texts_new() for _ in range(4)]
         if not all(self._texts):
             raise MemoryError("no memory for the dictionaries of texts")
+        # Kept from call to call: fresh memory would cost as much as what is written to it.
+        self._arrays: dict[str, Any] = {name: np.empty(ROOM, dtype) for name, dtype in _COLUMNS}
+        self._arrays |= {name: np.empty(LINE_ROOM, dtype) for name, dtype in _LINE_COLUMNS}
+        self._pointers = _Columns(*(array.ctypes.data for array in self._arrays.values()))
 
     def __del__(self) -> None:
         for texts in getattr(self, "_texts", ()):
@@ -128,40 +158,43 @@ class Scanner:
         for texts in self._texts[2:]:
             self._library.xs_texts_reset(texts)
 
-    def read(self, text: bytes, at_end: bool) -> Scanned:
+    def read(self, text: bytes | memoryview, at_end: bool) -> Scanned:
         """At most ROOM samples with LINE_ROOM new lines; `consumed` tells where to go on."""
-        arrays: dict[str, Any] = {name: np.empty(ROOM, dtype) for name, dtype in _COLUMNS}
-        arrays |= {name: np.empty(LINE_ROOM, dtype) for name, dtype in _LINE_COLUMNS}
-        pointers = _Columns(*(array.ctypes.data for array in arrays.values()))
         counts = _Counts()
         if not self._library.xs_read(
-            text, len(text), at_end, *self._texts, ROOM, LINE_ROOM,
-            ctypes.addressof(pointers), ctypes.addressof(counts),
+            np.frombuffer(text, np.uint8).ctypes.data, len(text), at_end, self.has_ids,
+            *self._texts, ROOM, LINE_ROOM,
+            ctypes.addressof(self._pointers), ctypes.addressof(counts),
         ):  # fmt: skip
             raise MemoryError("no memory for the dictionaries of texts")
+        arrays, view = self._arrays, memoryview(text)
 
         def texts(name: str, count: int) -> list[bytes]:
             at, length = arrays[f"{name}_at"][:count], arrays[f"{name}_length"][:count]
             ends = at + length.astype(np.uint64)
-            return [text[a:b] for a, b in zip(at.tolist(), ends.tolist(), strict=True)]
+            return [bytes(view[a:b]) for a, b in zip(at.tolist(), ends.tolist(), strict=True)]
+
+        def column(name: str, count: int) -> Any:
+            return arrays[name][:count].copy()
 
         n = counts.samples
         return Scanned(
-            time=arrays["time"][:n],
-            period=arrays["period"][:n],
-            pid=arrays["pid"][:n],
-            tid=arrays["tid"][:n],
-            cpu=arrays["cpu"][:n],
-            comm=arrays["comm"][:n],
-            event=arrays["event"][:n],
-            stack=arrays["stack"][:n],
+            time=column("time", n),
+            period=column("period", n),
+            pid=column("pid", n),
+            tid=column("tid", n),
+            cpu=column("cpu", n),
+            comm=column("comm", n),
+            event=column("event", n),
+            stack=column("stack", n),
             new_comms=texts("comm", counts.comms),
             new_events=texts("event", counts.events),
             new_stacks=texts("stack", counts.stacks),
             new_lines=texts("line", counts.lines),
-            line_count=arrays["line_count"][: counts.stacks],
-            stack_lines=arrays["stack_lines"][: counts.stack_lines],
+            line_count=column("line_count", counts.stacks),
+            stack_lines=column("stack_lines", counts.stack_lines),
             odd=int(counts.odd),
             first_odd=int(counts.first_odd),
             consumed=int(counts.consumed),
+            lost=Lost(int(counts.lost_records), int(counts.lost_samples)),
         )

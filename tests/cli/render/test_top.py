@@ -40,6 +40,14 @@ def test_the_answer_on_one_screen() -> None:
     assert shown(top()) == AT_120
 
 
+def test_a_number_that_nobody_told_is_not_shown() -> None:
+    answer = top()
+    nobody = replace(answer.processes[1], pid=-617920698, tid=-617920698)
+    text = shown(replace(answer, processes=(nobody,)))
+    assert "39          ?    ?  python" in text
+    assert "617920698" not in text
+
+
 def test_figures_are_never_cut_for_names() -> None:
     text = shown(top(comm="x" * 300, frame_name="y" * 300), 80)
     assert max(map(len, text.splitlines())) <= 80

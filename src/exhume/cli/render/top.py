@@ -137,8 +137,8 @@ def _processes(rows: tuple[TopProcess, ...], look: Look) -> list[Text]:
             Text(percent(row.baseline_percent_of_one_core), _DIM),
             _times(row.times_baseline, row.baseline_percent_of_one_core),
             Text(_cores(row.cores)),
-            Text(str(row.pid)),
-            Text("" if row.tid is None else str(row.tid)),
+            Text(_id(row.pid)),
+            Text("" if row.tid is None else _id(row.tid)),
             Text(printable(row.comm), _BOLD),
             Text(printable(_owner(row)), _DIM),
         ]
@@ -146,6 +146,11 @@ def _processes(rows: tuple[TopProcess, ...], look: Look) -> list[Text]:
     ]
     title = f"{'threads' if by_thread else 'processes'}, % of one core"
     return table(title, columns, cells, look.width)
+
+
+def _id(number: int) -> str:
+    """Made up where it is negative, or of a task that was gone already."""
+    return "?" if number < 0 else str(number)
 
 
 def _owner(row: TopProcess) -> str:
