@@ -27,11 +27,11 @@ export function CasePage({ asked }: { asked: Asked<FoundCases> }) {
         <section class="told">
           <Root one={one} />
           <Downloads entry={entry} span={asked.answer!.window} />
-          <h3>Chain</h3>
+          {one.chain.length > 0 && <h3>Chain</h3>}
           <ol class="chain">{one.chain.map((link) => <ChainLink link={link} entry={entry} />)}</ol>
         </section>
         <section class="shown">
-          <h3>Evidence</h3>
+          {one.evidence.length > 0 && <h3>Evidence</h3>}
           <ul class="evidence">{one.evidence.map((piece) => <li key={piece.id}><Piece piece={piece} entry={entry} /></li>)}</ul>
         </section>
         <section class="done">
