@@ -2,6 +2,8 @@
 #ifndef EXHUME_NATIVE_H
 #define EXHUME_NATIVE_H
 
+#include "loads.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,24 +88,6 @@ typedef struct {
     uint64_t kinds; /* which types the others have: bit n for type n, bit 63 for all from 63 on */
     uint64_t bytes; /* of the others */
 } xh_counts;
-
-static inline uint64_t load64(const uint8_t *p) {
-    uint64_t v;
-    memcpy(&v, p, 8);
-    return v;
-}
-
-static inline uint32_t load32(const uint8_t *p) {
-    uint32_t v;
-    memcpy(&v, p, 4);
-    return v;
-}
-
-static inline uint16_t load16(const uint8_t *p) {
-    uint16_t v;
-    memcpy(&v, p, 2);
-    return v;
-}
 
 static inline uint64_t mix(uint64_t h, uint64_t v, uint64_t k) {
     h ^= v;

@@ -3,6 +3,8 @@
 #ifndef XS_SCRIPT_H
 #define XS_SCRIPT_H
 
+#include "loads.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -61,18 +63,6 @@ static inline int begins_with_address(const uint8_t *p, const uint8_t *end) {
     return p > begin && p < end && *p == ' ';
 }
 
-static inline uint64_t load_8(const uint8_t *p) {
-    uint64_t v;
-    memcpy(&v, p, 8);
-    return v;
-}
-
-static inline uint32_t load_4(const uint8_t *p) {
-    uint32_t v;
-    memcpy(&v, p, 4);
-    return v;
-}
-
 /* Both halves of the product, as wyhash does it (https://github.com/wangyi-fudan/wyhash). */
 static inline uint64_t fold(uint64_t a, uint64_t b) {
     unsigned __int128 product = (unsigned __int128)a * b;
@@ -92,12 +82,12 @@ static inline void hash_begin(uint64_t h[2]) { h[0] = 0x9e3779b97f4a7c15u, h[1] 
 static inline void hash_bytes(const uint8_t *p, uint64_t n, uint64_t h[2]) {
     const uint8_t *end = p + n;
     if (n >= 16) {
-        for (; end - p > 16; p += 16) hash_pair(load_8(p), load_8(p + 8), h);
-        hash_pair(load_8(end - 16), load_8(end - 8), h);
+        for (; end - p > 16; p += 16) hash_pair(load64(p), load64(p + 8), h);
+        hash_pair(load64(end - 16), load64(end - 8), h);
     } else if (n >= 8) {
-        hash_pair(load_8(p), load_8(end - 8), h);
+        hash_pair(load64(p), load64(end - 8), h);
     } else if (n >= 4) {
-        hash_pair(load_4(p), load_4(end - 4), h);
+        hash_pair(load32(p), load32(end - 4), h);
     } else if (n) {
         hash_pair(p[0] | (uint64_t)p[n / 2] << 8, end[-1], h);
     }

@@ -80,7 +80,7 @@ static uint64_t hex_bytes(uint64_t v) {
 
 /* Are the 16 bytes at p an address as perf writes it, spaces before it? */
 static int is_address_column(const uint8_t *p) {
-    uint64_t first = load_8(p), second = load_8(p + 8), spaces = BYTES(' ');
+    uint64_t first = load64(p), second = load64(p + 8), spaces = BYTES(' ');
     if (first == spaces) first = second;
     else if (hex_bytes(second) != HIGH_BITS) return 0;
     if (first == spaces) return 0;
@@ -127,7 +127,7 @@ static int hash_usual_frame(const uint8_t *p, const uint8_t *end, uint64_t out[2
         return 1;
     }
     if ((file = simple_file(symbol, end))) {
-        uint64_t other = hex_bytes(load_8(file - 8)) ^ HIGH_BITS;
+        uint64_t other = hex_bytes(load64(file - 8)) ^ HIGH_BITS;
         if (!other) return 0; /* its offset has more than 7 digits, if it is one */
         const uint8_t *offset = file - (__builtin_clzll(other) >> 3) - 3;
         if (offset >= symbol && offset < file - 3 && !memcmp(offset, "+0x", 3)) {
