@@ -19,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from exhume.diagnose.symptoms import HELD_NS
 from exhume.errors import ExhumeError
 from exhume.store.headlog import FrameKind, HeadFile
 from exhume.store.heads import head_files
@@ -29,6 +30,7 @@ from lab.ledger import FOLDER, Ledger
 
 ACTORS = Path(__file__).with_name("actors")
 _START_SECONDS = 30.0
+_HELD_SECONDS = HELD_NS / 1e9
 _PR_SET_PDEATHSIG = 1
 _ROOT = Path(__file__).parent.parent
 
@@ -107,6 +109,16 @@ class Stage:
         name = self.watched if watched else self.dice.name()
         words = (core, every, work, limit, touch, self._log_of(name))
         return self.actor("daemon", *words, name=name, within=within)
+
+    def collector(
+        self, file: Path, *, begin: float, pause: float, times: int, core: int,
+        name: str | None = None,
+    ) -> Actor:  # fmt: skip
+        """Writes to a file of the kernel now and again, and says in its log when it was held there
+        for so long that it counts as harm."""
+        name = name or self.dice.name()
+        words = (file, begin, pause, times, core, self._log_of(name), _HELD_SECONDS)
+        return self.actor("collector", *words, name=name)
 
     def did_harm(self, victims: Sequence[str]) -> bool:
         """By the victims' own logs, whatever the diagnosis says; one without a log can't tell."""

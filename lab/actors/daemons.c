@@ -59,8 +59,9 @@ int role_client(char **words)
     }
 }
 
-/* FORCE_EMPTY BEGIN_SECONDS PAUSE_SECONDS TIMES CORE: quiet until then, apart from a look at the
-   load twice a second; then has a cgroup emptied, now and again. */
+/* FORCE_EMPTY BEGIN_SECONDS PAUSE_SECONDS TIMES CORE LOG LIMIT_SECONDS: quiet until then, apart from
+   a look at the load twice a second; then has a cgroup emptied, now and again, and says in its log
+   when that took more. */
 int role_collector(char **words)
 {
     double begin = now() + atof(words[1]), rest = atof(words[2]);
@@ -77,9 +78,13 @@ int role_collector(char **words)
     }
     for (int i = 0; i < times; i++) {
         int fd = open(words[0], O_WRONLY | O_CLOEXEC);
+        double began = now();
         if (write(fd, "0", 1) < 0)
             perror(words[0]);
+        double took = now() - began;
         close(fd);
+        if (took > atof(words[6]))
+            say(words[5], "ERROR", "emptying took %.1f s", took);
         usleep(rest * 1e6);
     }
     for (;;)

@@ -25,7 +25,7 @@ from lab.stage import staged
 from tests.kernel.node import needs_root
 
 pytestmark = [pytest.mark.kernel, needs_root]
-ZOMBIES = 20_000
+ZOMBIES = 30_000
 LOOP_SECONDS = 61.0
 """A loop must go on for a minute before it is called one."""
 HARMLESS_SECONDS = 31.0
@@ -35,6 +35,8 @@ class Played(Struct, frozen=True):
     while_harmless: Any
     in_the_end: Any
     cause: Cause
+    harmed: bool
+    """By the log of the walker itself."""
     said: list[str]
 
 
@@ -64,13 +66,18 @@ def _play(data: Path) -> Played:
         harmless = ask_why(data, "--from", f"{began:.3f}", "--to", f"{time.time():.3f}")
         stage.last(max(0.0, began + LOOP_SECONDS + 1 - time.time()))
         in_the_end = ask_why(data)
-    return Played(harmless, in_the_end, leak.cause, said)
+        harmed = stage.did_harm(leak.cause.victims)
+    return Played(harmless, in_the_end, leak.cause, harmed, said)
 
 
 def test_a_crash_loop_that_harms_nobody_is_accused_of_nothing(played: Played) -> None:
     weighed = weigh(played.while_harmless, Expected())
     assert weighed.mark != "accused", weighed.said
     assert played.while_harmless["verdict"]["root_cause"] is None
+
+
+def test_whoever_walks_them_says_itself_that_it_was_held(played: Played) -> None:
+    assert played.harmed, "walks are too short on this machine: MANY of lab/faults/zombies is few"
 
 
 def test_whoever_leaks_the_zombies_is_found_with_who_pays_and_where(played: Played) -> None:

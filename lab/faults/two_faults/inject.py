@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from lab.expected import Cause, Expected
-from lab.faults.zombies.bare import Leak
+from lab.faults.zombies.bare import MANY, Leak
 from lab.stage import Stage
 
 QUIET_SECONDS = 40.0
@@ -10,7 +10,7 @@ QUIET_SECONDS = 40.0
 def act(stage: Stage) -> Expected:
     dice = stage.dice
     core, elsewhere = dice.cores(2)
-    leak = Leak(stage, dice.number(14_000, 18_000), dice.between(64, 70), elsewhere)
+    leak = Leak(stage, dice.number(*MANY), dice.between(64, 70), elsewhere)
     stage.record()
     leak.watch(QUIET_SECONDS + 12)
     victim = stage.daemon(core, dice.between(0.4, 0.7), dice.between(0.03, 0.08), limit=0.9)

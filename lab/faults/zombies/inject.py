@@ -3,7 +3,7 @@ from __future__ import annotations
 from lab import docker, systemd
 from lab.expected import Expected
 from lab.faults.zombies import supervised
-from lab.faults.zombies.bare import Leak
+from lab.faults.zombies.bare import MANY, Leak
 from lab.stage import Stage
 
 QUIET_SECONDS = 40.0
@@ -17,7 +17,7 @@ def act(stage: Stage) -> Expected:
     variant = stage.dice.one_of(*can)
     seconds = stage.dice.between(64, 70)
     if variant == "bare":
-        return bare(stage, zombies=stage.dice.number(14_000, 20_000), seconds=seconds)
+        return bare(stage, zombies=stage.dice.number(*MANY), seconds=seconds)
     return Expected((supervised.act(stage, variant, quiet=QUIET_SECONDS, seconds=seconds),))
 
 

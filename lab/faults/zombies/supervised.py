@@ -12,7 +12,7 @@ from exhume.errors import ExhumeError
 from lab import docker, systemd
 from lab.cgroups import Groups
 from lab.expected import Cause
-from lab.faults.zombies.bare import PAGE, parent_of_zombies, walk
+from lab.faults.zombies.bare import MANY, PAGE, parent_of_zombies, walk
 from lab.stage import Stage
 
 _LEAK = "head -c 4096 /dev/zero > /leak/$(head -c 6 /dev/urandom | od -An -tx1 | tr -d ' \\n'); "
@@ -75,7 +75,7 @@ def act(stage: Stage, variant: str, *, quiet: float, seconds: float) -> Cause:
     dice = stage.dice
     core, elsewhere = dice.cores(2)
     groups = parent_of_zombies(stage)
-    tmpfs = week_before(stage, groups, dice.number(14_000, 18_000))
+    tmpfs = week_before(stage, groups, dice.number(*MANY))
     walker = dice.name()
     with ExitStack() as stack:
         if variant == "unit":

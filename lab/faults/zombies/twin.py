@@ -14,7 +14,8 @@ def act(stage: Stage) -> Expected:
         (groups.memory / f"{dice.one_of('job', 'pod', 'unit')}{number}").mkdir()
     stage.record()
     first = next(path for path in groups.memory.iterdir() if path.is_dir())
-    stage.actor("collector", first / "memory.force_empty", 10, 3, 8, dice.core())
+    file = first / "memory.force_empty"
+    stage.collector(file, begin=10, pause=3, times=8, core=dice.core())
     stage.quiet(dice.between(12, 18))
     seconds = dice.between(14, 20)
     stage.actor("spin", dice.core(), seconds)
