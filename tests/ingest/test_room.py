@@ -4,6 +4,9 @@ import contextlib
 import gc
 import signal
 import time
+import weakref
+from collections.abc import Callable
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import pytest
@@ -162,6 +165,32 @@ def test_it_is_not_stopped_where_the_garbage_collection_calls_back(tmp_path: Pat
     with pytest.raises(NoRoomError), whole.of_reader(1).watched():
         collected_and_more()
     assert done == ["start", "stop"]
+
+
+@pytest.mark.parametrize("of", [weakref.finalize, Finalize])
+def test_it_is_not_stopped_in_what_is_called_when_something_goes(
+    of: Callable[..., object], tmp_path: Path
+) -> None:
+    whole = Room(made.memory_of(tmp_path, 300 * MIB), 2)
+    whole.of_reader(0).check()
+    done: list[bool] = []
+
+    class Held:
+        pass
+
+    def called_back() -> None:
+        _compute(0.2)
+        done.append(True)
+
+    def let_go_and_more() -> None:
+        held = Held()
+        of(held, called_back)
+        del held
+        _compute(10)
+
+    with pytest.raises(NoRoomError), whole.of_reader(1).watched():
+        let_go_and_more()
+    assert done == [True]
 
 
 def test_it_is_stopped_again_where_nobody_heard(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ _MOST_PROCESSES = 4
 PROGRAM_BYTES = 20 << 20
 """Of a process that has all loaded and nothing read yet."""
 _PAGE_BYTES = os.sysconf("SC_PAGESIZE")
+_CALLED_BY_WEAK_REFERENCES = ("weakref", "_weakrefset", "multiprocessing.util")
 
 
 class NoRoomError(Exception):
@@ -148,12 +149,14 @@ class Room:
 
 
 def _is_heard(frame: FrameType | None) -> bool:
-    """Whether an exception comes out of it: out of destructors and of what the garbage collection
-    calls back, none does.
+    """Whether an exception comes out of it: out of destructors, of what the garbage collection
+    calls back, and of what is called when the last reference to something goes, none does.
     """
     deaf = {getattr(called, "__code__", None) for called in gc.callbacks}
     while frame is not None:
         if frame.f_code.co_name == "__del__" or frame.f_code in deaf:
+            return False
+        if frame.f_globals.get("__name__") in _CALLED_BY_WEAK_REFERENCES:
             return False
         frame = frame.f_back
     return True
