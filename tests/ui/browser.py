@@ -79,4 +79,5 @@ def opened(browser: Browser, address: str, color_scheme: Scheme = "light") -> It
         assert watched.complaints == []
         assert watched.hosts <= {address.split("/")[2]}
     finally:
+        page.unroute_all(behavior="ignoreErrors")  # it may ask on
         context.close()

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 interface Properties {
   name: string
@@ -14,7 +14,8 @@ interface Properties {
 export function Menu({ name, menu = '', button = '', drop = '', children }: Properties) {
   const [open, setOpen] = useState(false)
   const close = (): void => setOpen(false)
-  useEffect(() => {
+  // A layout effect: once the menu is seen, Escape is its own. An ordinary one comes after that.
+  useLayoutEffect(() => {
     if (!open) return
     // Before anybody else hears of it, wherever the focus is: Escape would deselect, too.
     const escaped = (event: KeyboardEvent): void => {
