@@ -35,6 +35,16 @@ SCRIPT = 3 * (
     ("text", "expected"),
     [
         ("top - 20:15:17 up 9 min,  0 user,  load average: 5.23, 3.09, 1.35\n", "`top`"),
+        (
+            "*100 kpps*\nAverage:     CPU    %usr   %nice    %sys   %idle\n"
+            "Average:       0    3.81    0.00    0.79   95.40\n",
+            "averages of mpstat, without times",
+        ),
+        (
+            " 0/0 [006] sched:sched_switch: prev_comm=swapper/6 ==> next_comm=rcuos/2\n"
+            "       ffffffff817297f0 __schedule\n       ffffffff810bf66e cpu_startup_entry\n\n",
+            "text of perf script without times",
+        ),
         ("procs -----------memory---------- ---swap--\n r  b   swpd\n", "`vmstat`"),
         (HEADER.format("11/15/26") + "\navg-cpu:  %user   %nice\n", "`iostat`"),
         ("USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n", "`ps`"),

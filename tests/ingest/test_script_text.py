@@ -89,6 +89,21 @@ def test_complaints_of_perf_above_it_are_no_reason_to_refuse_it() -> None:
     assert not is_script(above.encode())
 
 
+def test_a_sample_or_two_of_a_page_are_read_among_its_prompts_and_prose(tmp_path: Path) -> None:
+    sample = (
+        "worker 70 [000] 5.{}: 10101010 cpu-clock:pppH: \n"
+        "        400123 main+0x3 (/opt/worker)\n        4001f0 [unknown] (/opt/worker)\n"
+    )
+    text = (
+        "```\n# perf record -F 99 -a -g -- sleep 30\n"
+        "[ perf record: Woken up 1 times to write data ]\n"
+        "[ perf record: Captured and wrote 0.5 MB perf.data (2940 samples) ]\n# perf script\n"
+        f"{sample.format(1)}[...]\n{sample.format(2)}[...]\n```\n"
+    )
+    report = by_name(do_import(tmp_path / "out", made.write(tmp_path / "x.txt", text)))["x.txt"]
+    assert (report.format, report.samples) == ("perf script", 2)
+
+
 def test_a_log_in_which_somebody_quotes_a_sample_is_a_log() -> None:
     log = "".join(f"2026-11-15T20:15:{at:02d}Z step {at} done\n" for at in range(60))
     sample = "worker 70 [000] 5.1: 9 cpu-clock: \n\t          400123 main+0x3 (/opt/worker)\n\n"

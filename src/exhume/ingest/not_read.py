@@ -99,6 +99,18 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "text of perf script without thread ids and times",
         "`perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso` writes them",
     ),
+    (
+        # `0/0 [006] sched:sched_switch: prev_comm=…`, and below it `  ffffffff817297f0 __schedule`
+        rb"^ *\S[^\n]{0,80} [a-z][\w:/,=.-]{0,80}:(?: [^\n]{0,400})?\r?\n"
+        rb"(?:[ \t]+[0-9a-f]{8,16} [^\s=]+[^\n]*\n){2}",
+        "text of perf script without times",
+        "`perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso` writes them",
+    ),
+    (
+        rb"^Average: +CPU +%us",
+        "averages of mpstat, without times",
+        "the whole text of `mpstat -P ALL 1` tells of each second",
+    ),
     (rb"\A\x96\xd5|\A\xd5\x96", "a binary file of sar", _SAR),
     (rb'\A\s*\{\s*"sysstat"', "JSON of sadf", _SAR),
     (rb"\A# hostname;interval;timestamp", "a table of sadf", _SAR),

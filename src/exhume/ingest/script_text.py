@@ -24,9 +24,11 @@ _HEADER = b"# ========\n# captured on"
 # What perf says on its other output, a line for each file: there may be hundreds above the text.
 _COMPLAINTS = re.compile(
     rb"^(?:[^\n]*, continuing without symbols|no symbols found in [^\n]*|addr2line: [^\n]*"
-    rb"|BFD: [^\n]*)\r?$",
+    rb"|BFD: [^\n]*|\[ perf record: [^\n]*)\r?$",
     re.MULTILINE,
 )
+# `\tffffffff9f49 do_idle+0x1e ([kernel.kallsyms])`, also where a page made spaces of the tab.
+_FRAMES = re.compile(rb"^[ \t]+[0-9a-f]{4,16} [^\n]*\)\r?$", re.MULTILINE)
 # Of containers' logs, also where no line of a stack is there to compare with.
 _OF_CONTAINERS = re.compile(
     rb"(?=\S)(?:\[pod/[^\]\n]{1,200}\] |[\w.-]{1,64} +\| )?"
@@ -94,4 +96,7 @@ def _is_plain(head: bytes) -> bool:
     # A piece of a text begins in the middle of a stack, and `2>&1` with complaints.
     frames = sum(1 for text in found.new_lines if text.startswith(b"\t"))
     odd = found.odd - len(_COMPLAINTS.findall(head))
-    return len(found) + frames > odd
+    if len(found) + frames > odd:
+        return True
+    # Of a page with a sample or two, prompts and prose are as many: what is theirs are all lines.
+    return with_time > 0 and len(found) + len(_FRAMES.findall(head)) > odd
