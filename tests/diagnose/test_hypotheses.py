@@ -91,6 +91,15 @@ def test_a_real_time_process_that_keeps_the_core_is_found() -> None:
     )  # fmt: skip
 
 
+def test_without_its_number_what_to_do_goes_by_its_name() -> None:
+    hog = occupant("spin", 0.95, user_share=1.0, pid=-7)
+    actions = judged(hogged(hog)).actions
+    told = " ".join([*actions.now, *actions.undo])
+    assert "taskset -pc OTHER_CORES $(pgrep -o -x spin)" in told
+    assert "None" not in told
+    assert "-7" not in told
+
+
 def test_its_rhythm_is_told() -> None:
     cause = judged(hogged(occupant("spin", 0.95, user_share=1.0))).verdict.root_cause
     assert cause is not None

@@ -21,3 +21,7 @@ def test_where_that_was_not_sampled_it_is_not_named_after_another() -> None:
 def test_pids_of_two_boots_are_two_processes() -> None:
     assert process_names((thread(7, 7, "a"), thread(7, 8, "b", "c"))) == ["a", "b"]
     assert process_names((thread(7, 7, ""),)) == [NAMELESS]
+
+
+def test_threads_whose_process_nobody_told_are_called_as_they_are() -> None:
+    assert process_names((thread(-1, -1, "a"), thread(-1, -1, "b"))) == ["a", "b"]

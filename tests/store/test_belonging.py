@@ -36,7 +36,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 
 def pids(recording: Recording, wanted: Filter) -> set[int]:
     top = queries.top(recording, recording.window(), wanted, limit=1000)
-    return {process.pid for process in top.processes}
+    return {process.pid for process in top.processes if process.pid is not None}
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,7 @@ def test_an_owner_nobody_knows_has_no_samples(recording: Recording) -> None:
 
 def test_each_process_is_shown_with_its_owner(recording: Recording) -> None:
     for process in queries.top(recording, recording.window(), limit=1000).processes:
+        assert process.pid is not None
         if process.pid % 2 == 0:
             assert (process.unit, process.container, process.pod) == ("kubelet.service", "", "")
         else:

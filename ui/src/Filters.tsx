@@ -82,7 +82,7 @@ function Offers({ text, done }: { text: string; done: () => void }) {
     offer('unit', one.unit, '')
     offer('container', one.container, '')
     offer('pod', one.pod, '')
-    offer('pid', one.pid, `${plain(one.comm)}, ${took}`)
+    if (one.pid !== null) offer('pid', one.pid, `${plain(one.comm)}, ${took}`)
     offer('cgroup', one.cgroup, '')
   }
   for (const mode of MODES) offer('mode', mode, '')

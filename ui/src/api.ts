@@ -73,8 +73,9 @@ export interface CoreMoment {
   /** Seconds. How far that sample lies from the instant asked for. */
   distance_seconds: number
   comm: string
-  pid: number
-  tid: number
+  /** None where nobody told it. */
+  pid: number | null
+  tid: number | null
   cgroup: string
   /** From the process down to the leaf. */
   stack: Frame[]
@@ -522,7 +523,8 @@ export interface Place {
 /** One row of `CoreProcesses`. */
 export interface ProcessOnCores {
   comm: string
-  pid: number
+  /** None where nobody told it. */
+  pid: number | null
   unit: string
   container: string
   pod: string
@@ -596,8 +598,9 @@ export interface SampleAnswer {
   time: number
   core: number
   comm: string
-  pid: number
-  tid: number
+  /** None where nobody told it. */
+  pid: number | null
+  tid: number | null
   mode: string
   /** Seconds. The core time it stands for. */
   weight_seconds: number
@@ -782,9 +785,9 @@ export interface TopFrame {
 
 export interface TopProcess {
   comm: string
-  /** Negative where not known: made up of the name, or of a task that was gone already. */
-  pid: number
-  /** None where the row stands for all threads of a process. */
+  /** None where nobody told it: a capture without ids, or a task that was gone already. */
+  pid: number | null
+  /** None where the row stands for all threads of a process, or nobody told it. */
   tid: number | null
   cgroup: string
   /** Where it ran, most time first. */

@@ -8,6 +8,7 @@ import numpy as np
 
 from exhume.detect import shown
 from exhume.model.finding import Finding
+from exhume.model.ids import told_id
 from exhume.model.observation import Observation
 from exhume.model.series import MISSING
 from exhume.model.window import Window
@@ -33,7 +34,7 @@ def held_cores(seen: Observation) -> Iterator[Finding]:
             hold.window,
             subject=hold.comm,
             core=hold.core,
-            pid=hold.pid,
+            pid=told_id(hold.pid),
             figures={
                 "seconds": round(hold.window.seconds, 3),
                 "call": hold.call,

@@ -10,6 +10,7 @@ from exhume.derive.rates import Intervals
 from exhume.diagnose import four_tests
 from exhume.diagnose.scene import Scene
 from exhume.model.case import Outcome, Party, Tests
+from exhume.model.ids import told_id
 from exhume.model.lifecycles import ProcessTime
 from exhume.model.observation import Observation
 from exhume.model.window import Window
@@ -78,11 +79,12 @@ def party(seen: Observation, comm: str, core: int | None = None, pid: int | None
     """A process by its name, with what its samples tell of its cgroup."""
     own = [one for one in seen.processes if one.comm == comm and pid in (None, one.pid)]
     most = max(own, key=lambda one: one.core_ns, default=None)
+    told = None if pid is None else told_id(pid)
     if most is None:
-        return Party(comm=comm, pid=pid, core=core)
+        return Party(comm=comm, pid=told, core=core)
     return Party(
         comm=comm,
-        pid=most.pid if most.pid > 0 else pid,
+        pid=most.pid if most.pid > 0 else told,
         unit=most.unit or None,
         container=most.container_id[:12] or None,
         cgroup=most.cgroup or None,

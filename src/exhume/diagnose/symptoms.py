@@ -19,6 +19,7 @@ from exhume.derive.rates import Rates, rates
 from exhume.diagnose.second_opinion import is_denied
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Party, Symptom
+from exhume.model.ids import told_id
 from exhume.model.observation import Observation
 from exhume.model.occupancy import Hold
 from exhume.model.window import Window
@@ -340,7 +341,12 @@ def _held(seen: Observation) -> Iterator[Symptom]:
         yield Symptom(
             kind="held-thread",
             wall_ns=hold.window.end_ns,
-            victim=Party(comm=hold.comm, pid=hold.pid, cgroup=hold.cgroup or None, core=hold.core),
+            victim=Party(
+                comm=hold.comm,
+                pid=told_id(hold.pid),
+                cgroup=hold.cgroup or None,
+                core=hold.core,
+            ),
             source="kernel log" if hold.is_told else "samples",
             window=hold.window,
             text=f"{hold.comm} was inside {_call(hold)} for {length / 1e9:.1f} s"

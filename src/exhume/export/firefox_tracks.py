@@ -13,6 +13,7 @@ from exhume.export.crowds import crowd_name, crowds
 from exhume.export.names import process_names
 from exhume.model.arrays import I64
 from exhume.model.core import NO_CORE
+from exhume.model.ids import told_id
 from exhume.model.profile import Profile
 
 MAX_TRACKS = 300
@@ -67,9 +68,12 @@ def thread_tracks(profile: Profile) -> list[Track]:
     found: list[Track] = []
     for (boot, pid, tid, comm), parts in rows.items():
         own = np.sort(np.concatenate(parts))
-        number = f"{pid}" if boot == boots[0] else f"{pid}.{boots.index(boot)}"
         name, took = process[boot, pid, tid, comm], int(samples.weight_ns[own].sum())
-        found.append(Track(printable(comm), name, number, tid, pid == tid, own, took))
+        # Tracks of one process are told by it, so one whose number nobody told has its name there.
+        number = f"{pid}" if told_id(pid) is not None else f"? {name}"
+        number = number if boot == boots[0] else f"{number}.{boots.index(boot)}"
+        own_number = tid if told_id(tid) is not None else f"? {printable(comm)}"
+        found.append(Track(printable(comm), name, number, own_number, pid == tid, own, took))
         process_ns[number] += took
     alone, together = _crowded(found)
     alone.sort(key=lambda t: (-process_ns[t.pid], t.pid, not t.is_main, -t.core_ns))

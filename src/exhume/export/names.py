@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from exhume.derive.printable import printable
+from exhume.model.ids import told_id
 from exhume.model.profile import ProfiledThread
 from exhume.model.stack import Frame
 
 NAMELESS = "[unknown]"
+
+
+def shown_id(number: int) -> str:
+    return "?" if told_id(number) is None else str(number)
 
 
 def frame_name(frame: Frame) -> str:
@@ -17,6 +22,7 @@ def process_names(threads: tuple[ProfiledThread, ...]) -> list[str]:
     """For each thread the name of its process: that of its first thread, where it was sampled.
 
     Else the one that all its threads have, or its number: the name of one of several is none.
+    Threads whose process nobody told are called as they are.
     """
     first: dict[tuple[str, int], str] = {}
     others: dict[tuple[str, int], set[str]] = {}
@@ -27,6 +33,8 @@ def process_names(threads: tuple[ProfiledThread, ...]) -> list[str]:
         others.setdefault(process, set()).add(thread.comm)
 
     def name(thread: ProfiledThread) -> str:
+        if told_id(thread.pid) is None:
+            return thread.comm
         process = thread.boot_id, thread.pid
         names = {first[process]} if process in first else others[process]
         return next(iter(names)) if len(names) == 1 else f"pid {thread.pid}"

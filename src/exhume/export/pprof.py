@@ -17,6 +17,7 @@ from exhume.derive.printable import printable
 from exhume.export.names import frame_name, process_names
 from exhume.export.protobuf import data, number, packed
 from exhume.model.core import NO_CORE
+from exhume.model.ids import told_id
 from exhume.model.profile import ProfiledThread, ProfileTotals
 from exhume.model.stack import FrameKind, StackTree
 
@@ -114,11 +115,11 @@ def _thread_labels(
         "container": thread.container,
         "pod": thread.pod,
     }
-    ids = {"pid": thread.pid, **({"tid": thread.tid} if is_thread else {})}
+    ids = {"pid": told_id(thread.pid), "tid": told_id(thread.tid) if is_thread else None}
     return b"".join(
         [
             *(_label(strings, key, text) for key, text in labels.items() if text),
-            *(_count(strings, key, value, "id") for key, value in ids.items()),
+            *(_count(strings, key, value, "id") for key, value in ids.items() if value is not None),
         ]
     )
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from exhume.derive.printable import printable
 from exhume.export.crowds import crowd_name, crowds
-from exhume.export.names import frame_name, process_names
+from exhume.export.names import frame_name, process_names, shown_id
 from exhume.model.arrays import I64
 from exhume.model.core import NO_CORE
 from exhume.model.profile import Profile
@@ -97,10 +97,11 @@ def _numbered(profile: Profile, by: str) -> tuple[I64, list[str], list[str]]:
     for row, thread in enumerate(threads):
         own = thread.tid if by == "thread" else None
         name = printable(thread.comm) if by == "thread" else processes[row]
+        tid = "" if own is None else f" tid {shown_id(own)}"
         key = thread.boot_id, thread.pid, own, name
         if key not in lane:
             lane[key] = len(lane)
-            ids.append(f" (pid {thread.pid})" if own is None else f" (pid {thread.pid} tid {own})")
+            ids.append(f" (pid {shown_id(thread.pid)}{tid})")
         of_thread[row] = lane[key]
     return of_thread[samples.thread], [name for *_, name in lane], ids
 

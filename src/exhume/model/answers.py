@@ -97,10 +97,10 @@ class FlameTree(Struct, frozen=True):
 
 class TopProcess(Struct, frozen=True):
     comm: str
-    pid: int
-    """Negative where not known: made up of the name, or of a task that was gone already."""
+    pid: int | None
+    """None where nobody told it: a capture without ids, or a task that was gone already."""
     tid: int | None
-    """None where the row stands for all threads of a process."""
+    """None where the row stands for all threads of a process, or nobody told it."""
     cgroup: str
     cores: tuple[int, ...]
     """Where it ran, most time first."""
@@ -167,8 +167,9 @@ class CoreMoment(Struct, frozen=True):
     distance_ns: int
     """How far that sample lies from the instant asked for."""
     comm: str
-    pid: int
-    tid: int
+    pid: int | None
+    """None where nobody told it."""
+    tid: int | None
     cgroup: str
     stack: tuple[Frame, ...]
     """From the process down to the leaf."""
@@ -179,7 +180,8 @@ class ProcessOnCores(Struct, frozen=True):
     """One row of `CoreProcesses`."""
 
     comm: str
-    pid: int
+    pid: int | None
+    """None where nobody told it."""
     unit: str
     container: str
     pod: str
@@ -208,8 +210,9 @@ class SampleAnswer(Struct, frozen=True):
     wall_ns: int
     core: int
     comm: str
-    pid: int
-    tid: int
+    pid: int | None
+    """None where nobody told it."""
+    tid: int | None
     mode: str
     weight_ns: int
     """The core time it stands for."""
@@ -250,8 +253,9 @@ class LateSample(Struct, frozen=True):
     periods: float
     """The same in sampling periods; 1 is on time."""
     comm: str
-    pid: int
-    tid: int
+    pid: int | None
+    """None where nobody told it."""
+    tid: int | None
     leaf: Frame
     caller: Frame | None
     """Who called the leaf: a leaf that only switches interrupts on again says nothing itself."""

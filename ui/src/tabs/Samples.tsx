@@ -28,8 +28,8 @@ export function Samples() {
                   <td class="mono nowrap">{clock(one.time, utc.value, 4)}</td>
                   <td class="figure">{one.core}</td>
                   <td><b>{plain(one.comm)}</b></td>
-                  <td class="figure">{one.pid}</td>
-                  <td class="figure faint">{one.tid}</td>
+                  <td class="figure">{one.pid ?? '?'}</td>
+                  <td class="figure faint">{one.tid ?? '?'}</td>
                   <td class="nowrap"><i class="dot" style={{ background: hue(one.mode) }} /> {one.mode}</td>
                   <td class="mono wide"><Stack frames={[...one.stack].reverse()} /></td>
                 </tr>

@@ -37,8 +37,8 @@ export function WhoRan() {
                   return (
                     <tr key={`${one.pid} ${one.comm}`}>
                       <td>
-                        <button class="plain" title="Only this process" onClick={() => addFilter('pid', one.pid)}>
-                          <b>{plain(one.comm)}</b> <span class="faint">{one.pid}</span>
+                        <button class="plain" title="Only this process" onClick={() => only(one)}>
+                          <b>{plain(one.comm)}</b> <span class="faint">{one.pid ?? ''}</span>
                         </button>
                       </td>
                       <td class="faint">{plain(one.unit || one.pod || one.container)}</td>
@@ -68,6 +68,9 @@ export function WhoRan() {
   )
 }
 
+/** Where nobody told the number of a process, its name is all there is to it. */
+const only = (one: ProcessOnCores): void => (one.pid === null ? addFilter('comm', one.comm) : addFilter('pid', one.pid))
+
 const share = (seconds: number, answer: CoreProcesses): number =>
   (100 * seconds) / Math.max(1e-9, answer.seconds_recorded ?? 0)
 
@@ -89,7 +92,7 @@ function Strip({ one, answer }: { one: ProcessOnCores; answer: CoreProcesses }) 
             style={{ background: css(HUES['system']!, 0.12 + 0.88 * Math.min(1, took / 100)) }}
             onClick={() => {
               filter.value = { ...filter.value, core: [core] }
-              addFilter('pid', one.pid)
+              only(one)
             }}
           >
             {few ? percent(took) : ''}

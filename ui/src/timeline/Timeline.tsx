@@ -231,7 +231,7 @@ function Tip() {
       </div>
       {moment && (
         <div>
-          {plain(moment.comm)} ({moment.pid})
+          {plain(moment.comm)}{moment.pid === null ? '' : ` (${moment.pid})`}
           <div class="faint mono">{moment.stack.slice(-3).map((frame) => plain(frame.name)).join(' ► ')}</div>
         </div>
       )}

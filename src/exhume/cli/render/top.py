@@ -138,7 +138,7 @@ def _processes(rows: tuple[TopProcess, ...], look: Look) -> list[Text]:
             _times(row.times_baseline, row.baseline_percent_of_one_core),
             Text(_cores(row.cores)),
             Text(_id(row.pid)),
-            Text("" if row.tid is None else _id(row.tid)),
+            Text(_thread(row, by_thread)),
             Text(printable(row.comm), _BOLD),
             Text(printable(_owner(row)), _DIM),
         ]
@@ -148,9 +148,14 @@ def _processes(rows: tuple[TopProcess, ...], look: Look) -> list[Text]:
     return table(title, columns, cells, look.width)
 
 
-def _id(number: int) -> str:
-    """Made up where it is negative, or of a task that was gone already."""
-    return "?" if number < 0 else str(number)
+def _thread(row: TopProcess, by_thread: bool) -> str:
+    """A row of a known process without a thread stands for all of them."""
+    is_told = row.tid is not None or (by_thread and row.pid is None)
+    return _id(row.tid) if is_told else ""
+
+
+def _id(number: int | None) -> str:
+    return "?" if number is None else str(number)
 
 
 def _owner(row: TopProcess) -> str:

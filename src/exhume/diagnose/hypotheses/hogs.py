@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from statistics import mean, pstdev
 
 import numpy as np
@@ -219,16 +220,17 @@ def period_seconds(causes: Sequence[Window]) -> float | None:
 
 def _actions(culprit: Party, kind: str, core: int | None) -> Actions:
     who = f"{culprit.comm} (pid {culprit.pid})" if culprit.pid else culprit.name
+    by_name = f"$(pgrep -o -x {quote(culprit.comm)})" if culprit.comm else "PID"
+    pid = culprit.pid or by_name
     if kind == "realtime-hog":
         now = (
-            f"chrt -o -p 0 {culprit.pid}: give {who} an ordinary priority, from another core than "
-            f"{core}",
+            f"chrt -o -p 0 {pid}: give {who} an ordinary priority, from another core than {core}",
         )
         good = (f"start {culprit.name} without real-time priority, or on an isolated core",)
-        undo = (f"chrt -f -p PRIORITY {culprit.pid}",)
+        undo = (f"chrt -f -p PRIORITY {pid}",)
     else:
-        now = (f"taskset -pc OTHER_CORES {culprit.pid}: move {who} off CPU {core}, or stop it",)
+        now = (f"taskset -pc OTHER_CORES {pid}: move {who} off CPU {core}, or stop it",)
         good = (f"keep {culprit.name} off the cores that serve the network, or limit it",)
-        undo = (f"taskset -pc {core} {culprit.pid}",)
+        undo = (f"taskset -pc {core} {pid}",)
     verify = ("exhume why --since-fix TIME", f"exhume top --core {core} --last 1m")
     return Actions(now, good, undo, verify)

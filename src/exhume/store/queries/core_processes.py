@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from exhume.model.answers import CoreProcesses, Filter, ProcessOnCores
+from exhume.model.ids import told_id
 from exhume.model.window import Window
 from exhume.store.belonging import Belonging, Owners
 from exhume.store.queries.select import EVERYTHING, chosen
@@ -54,7 +55,7 @@ def core_processes(
         processes=tuple(
             ProcessOnCores(
                 comm=key[2],
-                pid=key[1],
+                pid=told_id(key[1]),
                 unit=owners[key].unit,
                 container=owners[key].container,
                 pod=owners[key].pod,

@@ -8,6 +8,7 @@ import numpy as np
 
 from exhume.model.answers import LateSample
 from exhume.model.arrays import F64, I64
+from exhume.model.ids import told_id
 from exhume.model.series import MISSING
 from exhume.model.window import Window
 from exhume.store.queries.who import stack_of
@@ -87,8 +88,8 @@ def _late_on(view: SegmentView, window: Window, core: int) -> Iterator[LateSampl
                 gap_seconds=float(gap[index]),
                 periods=float(gap[index] * 1e9 / run.weight_ns),
                 comm=threads.comm[thread],
-                pid=int(threads.pid[thread]),
-                tid=int(threads.tid[thread]),
+                pid=told_id(int(threads.pid[thread])),
+                tid=told_id(int(threads.tid[thread])),
                 leaf=stack[-1],
                 caller=stack[-2] if len(stack) > 1 else None,
             )

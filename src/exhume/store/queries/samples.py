@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from exhume.model.answers import Filter, SampleAnswer, SamplesAnswer
+from exhume.model.ids import told_id
 from exhume.model.stack import Mode
 from exhume.model.window import Window
 from exhume.store.queries.select import EVERYTHING, Chosen, chosen
@@ -42,8 +43,8 @@ def _first(view: SegmentView, part: Chosen, limit: int) -> list[SampleAnswer]:
             wall_ns=at,
             core=int(core[row]),
             comm=threads.comm[thread[row]],
-            pid=int(threads.pid[thread[row]]),
-            tid=int(threads.tid[thread[row]]),
+            pid=told_id(int(threads.pid[thread[row]])),
+            tid=told_id(int(threads.tid[thread[row]])),
             mode=Mode(int(tree.mode[stack[row]])).name.lower(),
             weight_ns=part.run.weight_ns,
             stack=tuple(frame.name for frame in stack_of(tree, int(stack[row]))),

@@ -12,6 +12,7 @@ from exhume.derive.interrupts_off import interrupts_were_off
 from exhume.model.answers import Filter, Top, TopFrame, TopProcess
 from exhume.model.arrays import I32, I64
 from exhume.model.core import NO_CORE
+from exhume.model.ids import told_id
 from exhume.model.stack import Frame, FrameKind, Mode
 from exhume.model.window import Window
 from exhume.store.belonging import NOBODY, Belonging, Owners
@@ -138,8 +139,8 @@ def _processes(tally: Tally, baseline: Baseline | None, limit: int) -> Iterable[
         before = None if baseline is None else baseline.process(boot_id, pid, tid, comm)
         yield TopProcess(
             comm=comm,
-            pid=pid,
-            tid=tid,
+            pid=told_id(pid),
+            tid=None if tid is None else told_id(tid),
             cgroup=work.cgroup,
             unit=work.owner.unit,
             container=work.owner.container,

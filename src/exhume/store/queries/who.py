@@ -6,6 +6,7 @@ import numpy as np
 
 from exhume.model.answers import CoreMoment
 from exhume.model.arrays import I32
+from exhume.model.ids import told_id
 from exhume.model.stack import Frame, Mode, StackTree
 from exhume.model.window import Window
 from exhume.store.recording import Recording
@@ -48,8 +49,8 @@ def _nearest(view: SegmentView, core: int, wall_ns: int, around: Window) -> Core
         wall_ns=at_ns,
         distance_ns=distance,
         comm=threads.comm[thread],
-        pid=int(threads.pid[thread]),
-        tid=int(threads.tid[thread]),
+        pid=told_id(int(threads.pid[thread])),
+        tid=told_id(int(threads.tid[thread])),
         cgroup=threads.cgroup[thread],
         stack=stack_of(tree, node),
         mode=Mode(int(tree.mode[node])).name.lower(),
