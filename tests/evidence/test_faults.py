@@ -188,7 +188,8 @@ def test_the_others_keep_their_pace(phase: str, case: Case, ward: Ward) -> None:
     patient = ward.patients[case.source]
     began, ended = ward.began[phase] * SECOND_NS, ward.ended[phase] * SECOND_NS
     ticks = [tick for tick in patient.ticks() if began < tick.end_ns <= ended]
-    assert len(ticks) >= ward.ended[phase] - ward.began[phase] - 1
+    # All of them share two cores: one tick may be late for reasons of the machine's.
+    assert len(ticks) >= ward.ended[phase] - ward.began[phase] - 2
     apart = (case.source, *SHARED.get(case.source, ()))
     for other in CASES:
         if not other.field or other.source in (*apart, *ONLY_THERE):

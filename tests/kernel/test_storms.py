@@ -82,7 +82,8 @@ def test_a_storm_of_births_and_deaths(
         programs.start("xh_forker", kind, 3, -1, "/bin/true") as other,
     ):
         both = finish(one, 30), finish(other, 30)
-    began, seconds = min(ran.began for ran in both), max(ran.seconds for ran in both)
+    began = min(ran.began for ran in both)
+    seconds = max(ran.ended for ran in both) - began
     born = sum(ran.count for ran in both)
     watch.finish(f"{born / seconds:.0f} {kind} a second", capsys)
 

@@ -76,7 +76,9 @@ def test_a_syscall_heavy_process_comes_as_system_time_with_its_kernel_frames(
     assert row["cores"] == [CORE]
     assert row["system_percent_of_one_core"] > 3 * row["user_percent_of_one_core"]
     frames = frames_in(answer, "xh_caller", "kernel")
-    assert frames["exhume_call_kernel"]["frame"]["kind"] == "user"
+    # Its caller is seldom on the stack: read(2) of the C library has no frame of its own.
+    assert frames["main"]["frame"]["kind"] == "user"
+    assert frames["main"]["inclusive_percent_of_one_core"] > 0.7 * row["percent_of_one_core"]
     entry = next(
         frames[name] for name in ("do_syscall_64", "el0_svc", "ksys_read") if name in frames
     )
