@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exhume.ingest import pidstat
@@ -74,6 +74,8 @@ def test_it_may_be_cut_off_anywhere(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=200))
+@example(b"0 165 .50 13.20 0.00 6.60 16.70 0 perf")
+@example(b"0 165 3. 13.20 0.00 6.60 16.70 0 perf")
 def test_no_line_is_too_odd(damage: bytes) -> None:
     intervals = pidstat._Intervals(DayClock(0))
     for line in TEXT.encode().split(b"\n")[2:5]:

@@ -282,6 +282,15 @@ def test_cut_in_what_stands_behind_the_data_it_says_once_what_is_not_known() -> 
     assert len(told) == 3
 
 
+@pytest.mark.parametrize("never", [(1 << 63, 500), (2_000, 1 << 62)])
+def test_a_clock_that_was_never_read_tells_nothing(never: tuple[int, int]) -> None:
+    features = FEATURES | {made.CLOCK_DATA: made.clock_data(1, *never)}
+    data = opened(Capture(samples(3), features=features).file())
+    assert tids(data) == [6, 7, 8]
+    assert data.features.clock is None
+    assert "section 29 of the header is cut off or damaged" in data.problems
+
+
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_no_damage_makes_the_reader_fail_or_hang(data: st.DataObject) -> None:

@@ -242,6 +242,6 @@ class _Intervals(Struct):
 
 def _hundredths(text: str) -> int | None:
     whole, _, part = text.replace(",", ".").partition(".")
-    if not (whole + part).isascii() or not (whole + part).isdigit() or len(part) > 2:
+    if not whole or not (whole + part).isascii() or not (whole + part).isdigit() or len(part) > 2:
         return None
     return int(whole) * 100 + int(part.ljust(2, "0")) if len(whole) < 9 else None

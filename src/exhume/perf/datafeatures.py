@@ -20,6 +20,8 @@ _MAX_IDS = 1 << 20
 # perf_event_header.misc of a build id that tells its own length (perf 5.12 on).
 _MISC_BUILD_ID_SIZE = 1 << 15
 _BUILD_ID_BYTES = 20
+_NEVER_NS = 1 << 62
+"""The year 2116: half of what differences of times may be."""
 
 
 class Feature(IntEnum):
@@ -80,7 +82,7 @@ class Features(Struct):
         """ValueError where a section is not what its number says. Others are passed over."""
         try:
             self._add(number, data)
-        except (struct.error, IndexError) as error:
+        except (struct.error, IndexError, OverflowError) as error:
             raise ValueError(f"section {number} of the header is cut off or damaged") from error
 
     def _add(self, number: int, data: bytes) -> None:
@@ -110,6 +112,8 @@ class Features(Struct):
                 self.is_compressed = True
             case Feature.CLOCK_DATA:
                 version, clock_id, wall, clock = struct.unpack_from("<IIQQ", data)
+                if max(wall, clock) >= _NEVER_NS:
+                    raise OverflowError
                 if version == 1:
                     self.clock = ClockReading(clock_id, wall, clock)
 
