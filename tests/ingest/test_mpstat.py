@@ -243,6 +243,18 @@ def test_damage_costs_the_damaged_lines_and_no_more(damage: bytes, place: int) -
             pass
 
 
+def test_columns_count_only_behind_the_core_that_they_are_of() -> None:
+    text = text_of([{0: BUSY, 1: SYSTEM}] * 3).encode()
+    header = next(line for line in text.split(b"\n") if b"CPU " in line)
+    shuffled = b" ".join([header.split()[0], *header.split()[:1:-1], b"CPU"])
+    mixed = text.replace(header, shuffled, 1)
+
+    def rows(of: bytes) -> int:
+        return sum(len(one.core) for one in TextScanner(DayClock(0)).read(of, at_end=True))
+
+    assert 0 < rows(mixed) < rows(text)
+
+
 def as_json(instants: Sequence[dict[int, Sequence[int]]], indent: int | None) -> str:
     import json
 

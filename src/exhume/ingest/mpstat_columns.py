@@ -54,7 +54,7 @@ def layout_of(line: bytes) -> tuple[Layout, str] | None:
             column = COLUMNS.index(known[index])
             columns.append((column, tokens[index - 1][2], tokens[index][2]))
             places.append((column, len(tokens) - index))
-    if not {"%usr", "%sys", "%idle"} <= set(known):
+    if not {"%usr", "%sys", "%idle"} <= set(known[at + 1 :]):
         return None
     layout = Layout(
         length=len(line) + 1,
