@@ -162,6 +162,20 @@ def test_samples_out_of_order_are_no_distances(tmp_path: Path) -> None:
     assert set(rows_of(piece).time.tolist()) == {5_000_000_000 + i * 10_000_000 for i in range(7)}
 
 
+@pytest.mark.parametrize("event", ["cycles", "offcpu-time"])
+def test_samples_at_a_time_that_no_clock_shows_are_left_out(event: str, tmp_path: Path) -> None:
+    sample = "x 7 [000] {}: 1 {}: \n\t1 f (/bin/x)\n\n"
+    text = "".join(sample.format(f"{100 + i}.5", "cycles") for i in range(3))
+    piece = piece_of(tmp_path, text + sample.format("18446744069.414584", event) * 2)
+    assert piece.facts.samples == 5
+    assert rows_of(piece).time.tolist() == [
+        100_500_000_000, 101_500_000_000, 102_500_000_000,
+    ]  # fmt: skip
+    is_told = piece.facts.problems == ("2 samples have times that can't be; they are left out",)
+    assert is_told == (event == "cycles")
+    assert not any("its times go back" in note for note in piece.facts.notes)
+
+
 def test_memory_is_bounded_however_different_its_stacks_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

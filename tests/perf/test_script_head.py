@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 import exhume.perf.script as script
+from exhume.perf.script_scan import BEYOND
 from tests.perf.test_script import STACK, Row, only, read
 
 
@@ -54,6 +55,10 @@ from tests.perf.test_script import STACK, Row, only, read
         ("a 12 [-01] 9.5: cycles: ", Row("a", 12, 12, None, 9_500_000_000, None, "cycles")),
         ("pool [012] 7 cycles: ", Row("pool [012]", 7, 7, None, None, None, "cycles")),
         ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
+        ("a 12 [000] 18446744069.414584: 7 offcpu-time: ",
+         Row("a", 12, 12, 0, BEYOND, 7, "offcpu-time")),
+        ("a 12 [000] 9.5: 18446744073709551615 cycles: ",
+         Row("a", 12, 12, 0, 9_500_000_000, None, "cycles")),
     ],
 )  # fmt: skip
 def test_the_first_line_of_a_sample(line: str, row: Row) -> None:

@@ -31,7 +31,7 @@ from exhume.perf import eventnames
 from exhume.perf.bounds import MORE_NAMES, MOST_NAMES, MOST_THREADS
 from exhume.perf.joins import Rows
 from exhume.perf.script import ScriptBlock, ScriptReader
-from exhume.perf.script_scan import NO_NUMBER, Scanned
+from exhume.perf.script_scan import BEYOND, NO_NUMBER, Scanned
 
 _SIDE_BAND = "PERF_RECORD_"
 """Instead of an event, in lines of `--show-task-events` and the like: no samples."""
@@ -130,7 +130,11 @@ class ScriptAssembler:
         wanted = self._is_wanted()[columns.event]
         rate = self._period_rate(columns)
         is_missing = wanted & (columns.time == NO_NUMBER)
+        is_beyond = columns.time == BEYOND
+        self._collected.seen.impossible += int((wanted & is_beyond).sum())
+        wanted &= ~is_beyond
         is_sample = np.array([_is_event(name) for name in self._events], np.bool_)[columns.event]
+        is_sample &= ~is_beyond
         time, core = self._times.since_first(columns.time, is_sample), cores_of(columns.cpu)
         time = self._collected.times(time, is_missing, rate)
         is_stray = self._stray(time, is_sample & (columns.time != NO_NUMBER))

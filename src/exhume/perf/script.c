@@ -29,7 +29,7 @@ typedef struct {
 } xs_texts;
 
 typedef struct {
-    int64_t *time, *period; /* nanoseconds; NONE where the line has none */
+    int64_t *time, *period; /* nanoseconds, or BEYOND; NONE where the line has none */
     int32_t *pid, *tid, *cpu; /* -1 where the line has none */
     uint32_t *comm, *event, *stack;
     /* Where the texts seen first in this call lie, in the order of their numbers. */

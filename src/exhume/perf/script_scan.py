@@ -23,6 +23,8 @@ _FRAME = re.compile(rb"\s*[0-9a-f]{1,16}(?: \S|\s*$)")
 _LEAST_WITH_FRAMES = 0.5
 NO_NUMBER = np.iinfo(np.int64).min
 """A time or period that the line does not give."""
+BEYOND = np.iinfo(np.int64).max
+"""A time that no clock shows."""
 
 _COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
     ("time", np.int64),
