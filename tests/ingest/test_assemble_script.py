@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from exhume.ingest import assemble_script, script_stacks
+from exhume.ingest.assemble_script import MORE_HEADERS
 from exhume.ingest.collect import NO_SAMPLES, NO_TIMES, TOO_MANY
 from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.script_ids import NO_IDS, NO_NAMES
@@ -174,6 +175,15 @@ def test_samples_at_a_time_that_no_clock_shows_are_left_out(event: str, tmp_path
     is_told = piece.facts.problems == ("2 samples have times that can't be; they are left out",)
     assert is_told == (event == "cycles")
     assert not any("its times go back" in note for note in piece.facts.notes)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_of_several_captures_in_one_file_it_is_told(count: int, tmp_path: Path) -> None:
+    text = "".join(made.script(1.0, host=f"node-{one}") for one in range(count))
+    piece = piece_of(tmp_path, text)
+    assert (piece.facts.samples, piece.hints.node) == (200 * count, "node-0")
+    assert (MORE_HEADERS.format(3) in piece.facts.notes) == (count == 3)
+    assert not any("belong to no sample" in problem for problem in piece.facts.problems)
 
 
 def test_memory_is_bounded_however_different_its_stacks_are(

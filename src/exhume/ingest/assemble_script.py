@@ -38,6 +38,11 @@ _SIDE_BAND = "PERF_RECORD_"
 _METRIC = "metric"
 """So is what `-F +metric` works out: `metric:    0.85  insn per cycle`."""
 
+MORE_HEADERS = (
+    "it has {} headers, so it is several captures in one file: all are shown as of the first one's "
+    "node and boot; if they are not, import each by itself"
+)
+
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     assembler = ScriptAssembler(source, context)
@@ -284,6 +289,8 @@ class ScriptAssembler:
         if lost := reader.lost.at_least:
             problems.append(dropped(lost))
         notes = self._times.notes()
+        if reader.headers > 1:
+            notes.append(MORE_HEADERS.format(reader.headers))
         if len(self._made_up):
             notes.append(NO_IDS if any(self._comms) else NO_NAMES)
         in_made_code = made_code.ends_in_made_code(rows, tree)

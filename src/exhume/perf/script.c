@@ -13,7 +13,7 @@
 
 #include "script.h"
 
-enum { ABI = 4 };
+enum { ABI = 5 };
 
 typedef struct {
     uint64_t hash[2];
@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
     uint64_t samples, comms, events, stacks, lines, stack_lines, odd, first_odd, consumed;
     uint64_t lost_records, lost_samples; /* that the kernel dropped, as lines say */
+    uint64_t headers; /* of `perf script --header`, each of one capture */
 } xs_counts;
 
 int xs_abi(void) { return ABI; }
@@ -167,8 +168,9 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, int has_ids, xs_texts 
             continue;
         }
         if (*p == '\t' || !xs_read_head(p, eol, how | (*text == '#' ? NEEDS_TIME : 0), &h)) {
-            /* Comments tell nothing. A thread may be called #1. */
-            if (*text != '#' && !n->odd++) n->first_odd = (uint64_t)(p - buf);
+            /* Comments tell nothing but that a header is there. A thread may be called #1. */
+            if (*text == '#') n->headers += (uint64_t)starts_with(text, eol, "# captured on");
+            else if (!n->odd++) n->first_odd = (uint64_t)(p - buf);
             p = next;
             continue;
         }

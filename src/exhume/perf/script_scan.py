@@ -14,7 +14,7 @@ from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I32, I64, U32
 from exhume.perf.records import Lost
 
-ABI = 4
+ABI = 5
 ROOM = 1 << 15
 """Samples of one call."""
 LINE_ROOM = 1 << 18
@@ -60,7 +60,7 @@ class _Counts(ctypes.Structure):
         (name, ctypes.c_uint64)
         for name in (
             "samples", "comms", "events", "stacks", "lines", "stack_lines", "odd", "first_odd",
-            "consumed", "lost_records", "lost_samples",
+            "consumed", "lost_records", "lost_samples", "headers",
         )
     ]  # fmt: skip
 
@@ -94,6 +94,8 @@ class Scanned(Struct, frozen=True):
     consumed: int
     lost: Lost
     """As lines of `--show-lost-events` say."""
+    headers: int
+    """Of `perf script --header`, each of one capture."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -199,4 +201,5 @@ class Scanner:
             first_odd=int(counts.first_odd),
             consumed=int(counts.consumed),
             lost=Lost(int(counts.lost_records), int(counts.lost_samples)),
+            headers=int(counts.headers),
         )
