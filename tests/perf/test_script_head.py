@@ -127,6 +127,14 @@ def test_a_name_and_a_time_are_no_sample_without_a_frame(text: str) -> None:
 
 def test_a_text_with_ids_has_none_without() -> None:
     odd = f"b [001] 1.5: cycles:\n{STACK}\n"
-    rows, reader = read(f"{odd}a 1 1.5: cycles:\n{STACK}\n{odd}")
-    assert [row.comm for row in rows] == ["a"]
+    rows, reader = read(odd + 30 * f"a 1 1.5: cycles:\n{STACK}\n" + odd)
+    assert [row.comm for row in rows] == ["a"] * 30
     assert reader.odd_lines == 6
+
+
+@pytest.mark.parametrize("first", ["worker 1 ", "b "])
+def test_a_number_at_the_end_of_some_names_is_no_id_where_others_have_none(first: str) -> None:
+    sample = "{}[003] 9.5: cycles:      7ffad5bcca45 f\n"
+    rows, reader = read(sample.format(first) + sample.format("a ") + sample.format("worker 1 ") * 3)
+    assert [row.comm for row in rows] == [first.strip(), "a", *["worker 1"] * 3]
+    assert (reader.odd_lines, rows[0].tid) == (0, -1)
