@@ -23,6 +23,7 @@ def frames(*lines: str) -> list[Frame]:
         "ilen: 3 insn: 48 89 e5", "ilen: 3", "add+0:", "000000000040112a\tinsn: eb 05  # PRED",
         "BPF output: 0000: 41 42 43 00", "0010: 41 42 43 00  ABC.",
         "[0/net: 4/0xeffffff9, 1/uts: 4/0xeffffffe,", "4/user: 4/0xeffffffd, 6/cgroup: 4/0xb]",
+        "N/A", "4K", "2M N/A",
     ],
 )  # fmt: skip
 def test_lines_of_other_fields_are_no_frames_and_not_odd(line: str) -> None:

@@ -50,11 +50,11 @@ _OFFSET = re.compile(rb"\+0x([0-9a-f]{1,16})$")
 # `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
 _SOURCE_LINE = re.compile(rb".*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
 # Other fields have lines of their own below it: registers, instructions (`ilen: 3 insn: 48 89 e5`;
-# of brstackinsn `main+0:` and `000000000040112a\tinsn: eb 05`), what BPF said, and below records of
-# --show-namespace-events the numbers of namespaces.
+# of brstackinsn `main+0:` and `000000000040112a\tinsn: eb 05`), what BPF said, sizes of pages, and
+# below records of --show-namespace-events the numbers of namespaces.
 _OTHER_FIELD = re.compile(
     rb"ABI:\d.*|(ilen: .*)?insn:.*|ilen: .*|BPF (output|string):.*|[0-9a-f]{4}: .*|\[?\d+/\w+: .*"
-    rb"|[0-9a-f]{16}\t.*|\S+\+\d+:.*|\.\.\. .*"
+    rb"|[0-9a-f]{16}\t.*|\S+\+\d+:.*|\.\.\. .*|(N/A|\d+[KMG])( (N/A|\d+[KMG]))?"
 )
 _FILE_ALONE = re.compile(rb"\([^()]*( \(deleted\))?\)")
 # Of a sample without a stack all is on one line: behind the file `insn: 48 89`, `ABI:2 AX:0x3b`, …
