@@ -129,8 +129,10 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "import its perf.data, or record with `perf record -T`",
     ),
     (
-        # `CPU 0/KVM  1440  ffffffff82133cfc vcpu_run+0x5c ([kernel.kallsyms])`
-        rb"(?:^ *\S[^\n]{0,40} \d+ +(?:\[\d+\] +)?[0-9a-f]{6,16} [^\n(]{1,200} \([/[][^\n]*\n){2}",
+        # `CPU 0/KVM  1440  ffffffff82133cfc vcpu_run+0x5c ([kernel.kallsyms])`,
+        # `bash 30989/30989 cpu-clock:  ffffffff8158c187 next_folio`
+        rb"(?:^ *\S[^\n]{0,40}[ /]\d+ +(?:\[\d+\] +)?(?:[a-zA-Z][\w:/,=.-]{0,60}: +[0-9a-f]{4,16} "
+        rb"|[0-9a-f]{6,16} [^\n(]{1,200} \([/[])[^\n]+\n){2}",
         "text of perf script without times",
         _FIELDS,
     ),
