@@ -227,6 +227,7 @@ def zipped() -> bytes:
         (b"Sampling at 49 Hertz of all threads by user + kernel stack\n", "bcc"),
         (2 * b"  CPU 0/KVM 1440 [001] ffffffff82133cfc run+0x5 ([k])  movq %rax\n", "comm,pid"),
         (2 * b"  bash 309/309 cpu-clock:  ffffffff8158c187 next_folio\n", "comm,pid"),
+        (2 * b"  bash [000]  4558.998499: sched:sched_switch: prev_comm=bash\n", "thread ids"),
         (b"WARNING: restricted\nPERFILE2\x10", "tail -c +21"),
         (b"exhume [000] 65885.778827: cpu-clock: \n\tffffffff816199c0 walk\n", "-F comm,pid,tid"),
         (b"\n\t          2ba7ab visit_reachable (/bin/a)\n\n", "without thread ids"),

@@ -137,6 +137,13 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         _FIELDS,
     ),
     (
+        # `bash [000]  4558.998499: sched:sched_switch: prev_comm=…`: only stacks would tell it
+        # from a log.
+        rb"(?:^ *\S[^\n]{0,40} \[\d{3,}\] +\d+\.\d{6,9}: +\w+:\w+: ?[^\n]*\n){2}",
+        "text of perf script without thread ids and stacks",
+        _FIELDS,
+    ),
+    (
         # perf sets frames off by a tab, and their addresses are 16 wide.
         rb"^\t(?=[ 0-9a-f]{16} ) *[0-9a-f]+ \S",
         "text of perf script without thread ids and times",
