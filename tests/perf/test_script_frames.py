@@ -84,6 +84,8 @@ def test_lines_of_other_fields_are_no_frames_and_not_odd(line: str) -> None:
         ("7f00 (anonymous namespace)::go() (/bin/x)",
          Frame("(anonymous namespace)::go()", "x", USER)),
         ("7f00 main+0x3 (/bin/x) insn: 48 89 e5", Frame("main", "x", USER)),
+        ("7f00 main+0x3 (/bin/x)           addb %al, (%rax)", Frame("main", "x", USER)),
+        ("7f00 (/bin/x)           addb %al, (%rax)", Frame("x+0x7f00", "x", UNKNOWN)),
         ("7f00 do_it+0x3 ([kernel.kallsyms])  ABI:2    AX:0x3b ",
          Frame("do_it", "kernel", KERNEL)),
     ],

@@ -138,3 +138,16 @@ def test_a_number_at_the_end_of_some_names_is_no_id_where_others_have_none(first
     rows, reader = read(sample.format(first) + sample.format("a ") + sample.format("worker 1 ") * 3)
     assert [row.comm for row in rows] == [first.strip(), "a", *["worker 1"] * 3]
     assert (reader.odd_lines, rows[0].tid) == (0, -1)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "401006 [unknown] (/bin/a)      addb %al, (%rax)", "401006 walk (/bin/a)  addb %al, %ah",
+        "401006 w(int) (/bin/a b)           callq *0x8(%rdi)", "401006 (/bin/a)  addb (%rax), %al",
+        "ffffffff81000000 walk ([kernel])           addb %al, (%rax)",
+    ],
+)  # fmt: skip
+def test_an_instruction_behind_the_file_is_no_address(frame: str) -> None:
+    line = f"a 12 [000] 9.5:            {frame}\n"
+    assert [row.stack for row in read(line * 2)[0]] == [f"{frame}\n"] * 2

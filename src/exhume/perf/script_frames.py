@@ -57,8 +57,9 @@ _OTHER_FIELD = re.compile(
     rb"|[0-9a-f]{16}\t.*|\S+\+\d+:.*|\.\.\. .*|(N/A|\d+[KMG])( (N/A|\d+[KMG]))?"
 )
 _FILE_ALONE = re.compile(rb"\([^()]*( \(deleted\))?\)")
-# Of a sample without a stack all is on one line: behind the file `insn: 48 89`, `ABI:2 AX:0x3b`, …
-_FILE_AND_MORE = re.compile(rb"(.* \((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
+# Of a sample without a stack all is on one line: behind the file `insn: 48 89`, `ABI:2 AX:0x3b`,
+# `addb %al, (%rax)`, …
+_FILE_AND_MORE = re.compile(rb"((?:.* )?\((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
 # `4004a0 main+0x10 (/bin/a) =>     7f2210 puts+0x0 (/lib/libc.so.6)`: a branch, and where it went.
 _BRANCH = re.compile(rb"(.*?\)) => +[0-9a-f]+ .*")
 
@@ -193,11 +194,10 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
     """Symbol and file: `operator()(int) const (/opt/a b (deleted))`. The file may be missing."""
     if b") => " in rest and (branch := _BRANCH.fullmatch(rest)):
         rest = branch[1]
-    if not rest.endswith(b")"):
-        more = _FILE_AND_MORE.fullmatch(rest)
-        if more is None:
-            return rest, b""
+    if more := _FILE_AND_MORE.fullmatch(rest):
         rest = more[1]
+    elif not rest.endswith(b")"):
+        return rest, b""
     if rest.startswith(b"(") and _FILE_ALONE.fullmatch(rest):
         return b"", rest[1:-1]
     before = len(rest) - len(_DELETED) - 1 if rest.endswith(_DELETED + b")") else len(rest)

@@ -99,6 +99,15 @@ static const uint8_t *word_end(const uint8_t *p, const uint8_t *end) {
     return p;
 }
 
+/* Where the last `(/bin/a)` or `([kernel.kallsyms])` begins: what is behind it may have brackets, too,
+ * as `addb %al, (%rax)` of `--insn-trace=disasm`. Else the last bracket; NULL where there is none. */
+static const uint8_t *find_file(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *last = memrchr(p, '(', (size_t)(end - p)), *open = last;
+    for (; open && open > p; open = memrchr(p, '(', (size_t)(open - p)))
+        if (open[-1] == ' ' && open + 1 < end && (open[1] == '/' || open[1] == '[')) return open;
+    return last;
+}
+
 /* What the line of a sample without a stack says of its code, behind the event: `ADDRESS SYMBOL (FILE)`.
  * Other fields may stand before it, addresses of data among them, and behind it. perf makes columns of
  * addresses 16 wide; of those that a symbol follows the last one is the code's. NULL where there is none. */
@@ -112,7 +121,7 @@ const uint8_t *xs_lone_frame(const uint8_t *p, const uint8_t *end) {
     if (branch) end = branch + 1;
     int is_path = *p == '/'; /* `-F +cgroup` */
     if (!begins_with_address(p, end) && !is_path && !branch) return NULL;
-    const uint8_t *file = memrchr(p, '(', (size_t)(end - p));
+    const uint8_t *file = find_file(p, end);
     for (const uint8_t *word = p, *next; word < end; word = next) {
         after = word_end(word, end);
         next = skip_spaces(after, end);
