@@ -34,7 +34,10 @@ CONTAINERS = (
 )
 
 
-@pytest.mark.parametrize("before", [*CONTAINERS, "Nov 15 20:15:{} gpu-7 perf[771]: ", "{}: ", "\t"])
+@pytest.mark.parametrize(
+    "before",
+    [*CONTAINERS, "Nov 15 20:15:{} gpu-7 perf[771]: ", "{}: ", "{}:", "\t", "    {}\t", "{}\t"],
+)
 def test_what_stands_before_every_line_is_taken_off(before: str, tmp_path: Path) -> None:
     path = made.write(tmp_path / "x.log", prefixed(SCRIPT, before))
     bare = made.write(tmp_path / "bare.txt", SCRIPT)

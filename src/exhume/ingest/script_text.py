@@ -38,6 +38,9 @@ _OF_CONTAINERS = re.compile(
 _BEFORE_FRAME = re.compile(
     rb"^(?!>)(?P<before>[^\n\t]{0,120}[^\n\t ] ?)\t *[0-9a-f]{4,16} [^\n]*\)\r?$", re.MULTILINE
 )
+# `     2\t\t          401136 main (/bin/a)`, of `cat -n` and `nl`: perf writes no second tab.
+_NUMBERED_FRAME = re.compile(rb"^ *\d+\t\t *[0-9a-f]{4,16} [^\n]*\)\r?$", re.MULTILINE)
+_NUMBERED = LinePrefix(re.compile(rb"^ *\d+\t", re.MULTILINE))
 # Of a page whose code is set off by tabs.
 _INDENTED = LinePrefix(re.compile(rb"^\t", re.MULTILINE))
 
@@ -52,6 +55,8 @@ def prefix_of(head: bytes) -> LinePrefix | None:
     found = _OF_CONTAINERS.match(head)
     if found and found[0] and _is_plain((prefix := LinePrefix.like(found[0])).stripped(head)):
         return prefix
+    if _NUMBERED_FRAME.search(head) and _is_plain(_NUMBERED.stripped(head)):
+        return _NUMBERED
     frame = _BEFORE_FRAME.search(head)
     if (frame is None and not head.startswith(b"\t")) or _is_plain(head):
         return None
