@@ -24,7 +24,9 @@ _HEADER = b"# ========\n# captured on"
 # What perf says on its other output, a line for each file: there may be hundreds above the text.
 _COMPLAINTS = re.compile(
     rb"^(?:[^\n]*, continuing without symbols|no symbols found in [^\n]*|addr2line: [^\n]*"
-    rb"|BFD: [^\n]*|\[ perf record: [^\n]*)\r?$",
+    rb"|BFD: [^\n]*|\[ perf record: [^\n]*|failed to open [^\n]*|Warning:|\d+ out of order events.*"
+    rb"|Processed \d+ events and lost [^\n]*|Check IO/CPU overload!|\d+ instruction trace errors.*"
+    rb"| instruction trace error type [^\n]*)\r?$",
     re.MULTILINE,
 )
 # `\tffffffff9f49 do_idle+0x1e ([kernel.kallsyms])`, also where a page made spaces of the tab.
