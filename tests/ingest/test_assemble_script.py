@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from exhume.ingest import assemble_script, script_stacks
+from exhume.ingest.assemble_script import MORE_HEADERS
 from exhume.ingest.collect import NO_SAMPLES, NO_TIMES, TOO_MANY
 from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.script_ids import NO_IDS, NO_NAMES
@@ -160,6 +161,29 @@ def test_samples_out_of_order_are_no_distances(tmp_path: Path) -> None:
     piece = piece_of(tmp_path, lines(5 + i % 7 / 100 for i in range(50)))
     assert piece.clock == ClockKind.KERNEL_LOG
     assert set(rows_of(piece).time.tolist()) == {5_000_000_000 + i * 10_000_000 for i in range(7)}
+
+
+@pytest.mark.parametrize("event", ["cycles", "offcpu-time"])
+def test_samples_at_a_time_that_no_clock_shows_are_left_out(event: str, tmp_path: Path) -> None:
+    sample = "x 7 [000] {}: 1 {}: \n\t1 f (/bin/x)\n\n"
+    text = "".join(sample.format(f"{100 + i}.5", "cycles") for i in range(3))
+    piece = piece_of(tmp_path, text + sample.format("18446744069.414584", event) * 2)
+    assert piece.facts.samples == 5
+    assert rows_of(piece).time.tolist() == [
+        100_500_000_000, 101_500_000_000, 102_500_000_000,
+    ]  # fmt: skip
+    is_told = piece.facts.problems == ("2 samples have times that can't be; they are left out",)
+    assert is_told == (event == "cycles")
+    assert not any("its times go back" in note for note in piece.facts.notes)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_of_several_captures_in_one_file_it_is_told(count: int, tmp_path: Path) -> None:
+    text = "".join(made.script(1.0, host=f"node-{one}") for one in range(count))
+    piece = piece_of(tmp_path, text)
+    assert (piece.facts.samples, piece.hints.node) == (200 * count, "node-0")
+    assert (MORE_HEADERS.format(3) in piece.facts.notes) == (count == 3)
+    assert not any("belong to no sample" in problem for problem in piece.facts.problems)
 
 
 def test_memory_is_bounded_however_different_its_stacks_are(

@@ -24,6 +24,9 @@ SADF = (
     '{"sysstat": {"hosts": [{"nodename": "gpu-7", "statistics": [{"timestamp": {"utc": 1}}]}]}}\n'
 )
 
+# As runtime/pprof of Go begins: samples in counts, cpu in nanoseconds, then the first sample.
+PPROF = b"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04\x12\x08"
+
 SCRIPT = 3 * (
     "python 22901 [000]  3990.330323:    1003009 cpu-clock:ppp: \n"
     "\t          1fe6e9 find_setup+0x929 (/usr/lib/python3.11/numpy/umath.so)\n"
@@ -203,6 +206,28 @@ def zipped() -> bytes:
         (b"\x7fELF\x02\x01\x01", "--symfs"),
         (b"# To display the perf.data header info, please use --header\n#\n", "perf report"),
         (b"java;start;run 12\nswapper;idle 3\n", "folded stacks"),
+        (b"swapper 12\njava;start;run 3.5\n", "folded stacks"),
+        (b"java;start;run 12\n", "folded stacks"),
+        (b"the run; its length 12\nis not told\n", ""),
+        (b"Samples: 12K of event 'cycles', Event count (approx.): 93\n", "perf report"),
+        (b"-   95.61%     0.00%  qemu  [guest.kernel.kallsyms]  [g] walk\n", "perf report"),
+        (b'{"meta":{"interval":1,"processType":0},"threads":[]}', "another viewer"),
+        (b'[{"name":"a","ph":"X","ts":1}]', "another viewer"),
+        (PPROF, "pprof"),
+        (b"FLR\0\0\2", "Flight Recorder"),
+        (b"SIMPLEPERF\1\0", "report_sample.py"),
+        (b"sample:\n  event_type: cpu-cycles\n", "report_sample.py"),
+        (b'{\n\t"linux-perf-json-version": 1,', "`perf data convert`"),
+        (b"\n0x1e8 [0x20]: event: 79\n.\n. ... raw event: size 32 bytes\n", "without -D"),
+        (b"0 0x1e8 [0x20]: PERF_RECORD_TIME_CONV: unhandled!\n", "without -D"),
+        (b" Percent |\tSource code & Disassembly of libc.so\n", "`perf annotate`"),
+        (b"  Task          |   Runtime ms  |  Count   |\n", "`perf sched latency`"),
+        (b"#           time             counts unit events\n", "`perf stat -I`"),
+        (b"Attaching 1 probe...\n@[\n    do_idle+444\n]: 12\n", "bpftrace"),
+        (b"Sampling at 49 Hertz of all threads by user + kernel stack\n", "bcc"),
+        (2 * b"  CPU 0/KVM 1440 [001] ffffffff82133cfc run+0x5 ([k])  movq %rax\n", "comm,pid"),
+        (2 * b"  bash 309/309 cpu-clock:  ffffffff8158c187 next_folio\n", "comm,pid"),
+        (2 * b"  bash [000]  4558.998499: sched:sched_switch: prev_comm=bash\n", "thread ids"),
         (b"WARNING: restricted\nPERFILE2\x10", "tail -c +21"),
         (b"exhume [000] 65885.778827: cpu-clock: \n\tffffffff816199c0 walk\n", "-F comm,pid,tid"),
         (b"\n\t          2ba7ab visit_reachable (/bin/a)\n\n", "without thread ids"),

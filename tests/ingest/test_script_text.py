@@ -34,7 +34,10 @@ CONTAINERS = (
 )
 
 
-@pytest.mark.parametrize("before", [*CONTAINERS, "Nov 15 20:15:{} gpu-7 perf[771]: ", "{}: ", "\t"])
+@pytest.mark.parametrize(
+    "before",
+    [*CONTAINERS, "Nov 15 20:15:{} gpu-7 perf[771]: ", "{}: ", "{}:", "\t", "    {}\t", "{}\t"],
+)
 def test_what_stands_before_every_line_is_taken_off(before: str, tmp_path: Path) -> None:
     path = made.write(tmp_path / "x.log", prefixed(SCRIPT, before))
     bare = made.write(tmp_path / "bare.txt", SCRIPT)
@@ -87,6 +90,17 @@ def test_complaints_of_perf_above_it_are_no_reason_to_refuse_it() -> None:
     above = "".join(map(COMPLAINT.format, range(300)))
     assert is_script(f"{above}{SCRIPT}".encode())
     assert not is_script(above.encode())
+
+
+def test_what_perf_says_of_damage_is_no_reason_to_refuse_it() -> None:
+    said = (
+        "Warning:\n2 out of order events recorded.\nfailed to open /tmp/perf-1.map\n"
+        "Processed 3 events and lost 1 chunks!\n\nCheck IO/CPU overload!\n\n"
+        "12 instruction trace errors\n"
+        " instruction trace error type 1 time 1.5 cpu 0 pid 7 tid 7 ip 0 code 8: Lost trace data\n"
+    )
+    assert is_script(f"{said}a 1 [000] 9.5: 1 cycles:\n".encode())
+    assert not is_script(said.encode())
 
 
 def test_a_sample_or_two_of_a_page_are_read_among_its_prompts_and_prose(tmp_path: Path) -> None:

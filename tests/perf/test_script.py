@@ -331,3 +331,25 @@ def test_a_stack_without_end_is_refused_not_swallowed(monkeypatch: pytest.Monkey
         ParseError, match=r"out\.txt, offset 0: expected the samples of perf script"
     ):
         read("a 1 1.0: cycles:\n" + "\t1 a (b)\n" * 20_000)
+
+
+HEADER = "# ========\n# captured on    : Sun Nov 15 20:21:09 2026\n# hostname : {}\n# ========\n#\n"
+SAMPLE = f"a 1 1.5: cycles:\n{STACK}\n"
+
+
+def test_headers_are_counted() -> None:
+    assert read(SAMPLE)[1].headers == 0
+    assert read(HEADER + SAMPLE)[1].headers == 1
+    rows, reader = read(2 * (HEADER + SAMPLE) + "#1 2 1.6: cycles:\n" + HEADER + SAMPLE)
+    assert [row.comm for row in rows] == ["a", "a", "#1", "a"]
+    assert (reader.headers, reader.odd_lines) == (3, 0)
+
+
+@pytest.mark.parametrize("cut", [HEADER.index("# hostname"), HEADER.rindex("# ====")])
+def test_samples_below_a_piece_of_a_header_are_read_where_another_header_follows(cut: int) -> None:
+    other = HEADER.format("other") + SAMPLE
+    rows, _ = read(HEADER[cut:] + SAMPLE + other)
+    assert len(rows) == 2
+    rows, reader = read(HEADER.format("first")[:cut] + "#\n" + SAMPLE + other)
+    assert (len(rows), reader.headers) == (2, 2)
+    assert reader.header.hostname != "other"

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 import exhume.perf.script as script
+from exhume.perf.script_scan import BEYOND
 from tests.perf.test_script import STACK, Row, only, read
 
 
@@ -54,6 +55,10 @@ from tests.perf.test_script import STACK, Row, only, read
         ("a 12 [-01] 9.5: cycles: ", Row("a", 12, 12, None, 9_500_000_000, None, "cycles")),
         ("pool [012] 7 cycles: ", Row("pool [012]", 7, 7, None, None, None, "cycles")),
         ("java 1234/1235 ", Row("java", 1234, 1235, None, None, None, "")),
+        ("a 12 [000] 18446744069.414584: 7 offcpu-time: ",
+         Row("a", 12, 12, 0, BEYOND, 7, "offcpu-time")),
+        ("a 12 [000] 9.5: 18446744073709551615 cycles: ",
+         Row("a", 12, 12, 0, 9_500_000_000, None, "cycles")),
     ],
 )  # fmt: skip
 def test_the_first_line_of_a_sample(line: str, row: Row) -> None:
@@ -122,6 +127,27 @@ def test_a_name_and_a_time_are_no_sample_without_a_frame(text: str) -> None:
 
 def test_a_text_with_ids_has_none_without() -> None:
     odd = f"b [001] 1.5: cycles:\n{STACK}\n"
-    rows, reader = read(f"{odd}a 1 1.5: cycles:\n{STACK}\n{odd}")
-    assert [row.comm for row in rows] == ["a"]
+    rows, reader = read(odd + 30 * f"a 1 1.5: cycles:\n{STACK}\n" + odd)
+    assert [row.comm for row in rows] == ["a"] * 30
     assert reader.odd_lines == 6
+
+
+@pytest.mark.parametrize("first", ["worker 1 ", "b "])
+def test_a_number_at_the_end_of_some_names_is_no_id_where_others_have_none(first: str) -> None:
+    sample = "{}[003] 9.5: cycles:      7ffad5bcca45 f\n"
+    rows, reader = read(sample.format(first) + sample.format("a ") + sample.format("worker 1 ") * 3)
+    assert [row.comm for row in rows] == [first.strip(), "a", *["worker 1"] * 3]
+    assert (reader.odd_lines, rows[0].tid) == (0, -1)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "401006 [unknown] (/bin/a)      addb %al, (%rax)", "401006 walk (/bin/a)  addb %al, %ah",
+        "401006 w(int) (/bin/a b)           callq *0x8(%rdi)", "401006 (/bin/a)  addb (%rax), %al",
+        "ffffffff81000000 walk ([kernel])           addb %al, (%rax)",
+    ],
+)  # fmt: skip
+def test_an_instruction_behind_the_file_is_no_address(frame: str) -> None:
+    line = f"a 12 [000] 9.5:            {frame}\n"
+    assert [row.stack for row in read(line * 2)[0]] == [f"{frame}\n"] * 2

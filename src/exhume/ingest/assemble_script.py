@@ -31,12 +31,17 @@ from exhume.perf import eventnames
 from exhume.perf.bounds import MORE_NAMES, MOST_NAMES, MOST_THREADS
 from exhume.perf.joins import Rows
 from exhume.perf.script import ScriptBlock, ScriptReader
-from exhume.perf.script_scan import NO_NUMBER, Scanned
+from exhume.perf.script_scan import BEYOND, NO_NUMBER, Scanned
 
 _SIDE_BAND = "PERF_RECORD_"
 """Instead of an event, in lines of `--show-task-events` and the like: no samples."""
 _METRIC = "metric"
 """So is what `-F +metric` works out: `metric:    0.85  insn per cycle`."""
+
+MORE_HEADERS = (
+    "it has {} headers, so it is several captures in one file: all are shown as of the first one's "
+    "node and boot; if they are not, import each by itself"
+)
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
@@ -130,7 +135,11 @@ class ScriptAssembler:
         wanted = self._is_wanted()[columns.event]
         rate = self._period_rate(columns)
         is_missing = wanted & (columns.time == NO_NUMBER)
+        is_beyond = columns.time == BEYOND
+        self._collected.seen.impossible += int((wanted & is_beyond).sum())
+        wanted &= ~is_beyond
         is_sample = np.array([_is_event(name) for name in self._events], np.bool_)[columns.event]
+        is_sample &= ~is_beyond
         time, core = self._times.since_first(columns.time, is_sample), cores_of(columns.cpu)
         time = self._collected.times(time, is_missing, rate)
         is_stray = self._stray(time, is_sample & (columns.time != NO_NUMBER))
@@ -280,6 +289,8 @@ class ScriptAssembler:
         if lost := reader.lost.at_least:
             problems.append(dropped(lost))
         notes = self._times.notes()
+        if reader.headers > 1:
+            notes.append(MORE_HEADERS.format(reader.headers))
         if len(self._made_up):
             notes.append(NO_IDS if any(self._comms) else NO_NAMES)
         in_made_code = made_code.ends_in_made_code(rows, tree)

@@ -16,6 +16,8 @@ _SAR = "`sar -P ALL -f FILE` prints it as text that can be imported"
 _CORES = "`mpstat -P ALL 1` tells of single cores, `pidstat -u 1` of processes"
 _UNPACK = "unpack it, and import the folder"
 _PERF = "import its perf.data, or the text of `perf script`"
+_FIELDS = "`perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso` writes them"
+_RECORD = "`perf record -a -g`, and its perf.data, tell who was on which core"
 _HEAD_BYTES = 1 << 14
 _MOST_LISTED = 6
 # How each begins, or what one of its first lines is.
@@ -37,14 +39,40 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     ),
     (rb"\A\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg\b", "a picture (SVG)", _PERF),
     (
-        rb'\A\s*\{.{0,200}?(?:speedscope\.app/file-format|"traceEvents"|"callFrame"|"stackwalk")',
+        rb'\A\s*\{.{0,200}?(?:speedscope\.app/file-format|"traceEvents"|"callFrame"|"stackwalk"'
+        rb'|"processType"|"preprocessedProfileVersion")|\A\s*\[\s*\{[^{}]{0,300}"ph": ?"\w"',
         "a profile that another viewer's format holds",
         _PERF,
     ),
     (
-        # `    12.34%  java     [kernel.kallsyms]  [k] native_write_msr`
-        rb"\A# To display the perf.data header info|^# Overhead  .*Symbol|^# Samples: .* of event"
-        rb"|^ +\d+\.\d\d%.* \[[.k]\] \S",
+        # Its sample types come first: two numbers of strings each.
+        rb"(?s)\A(?:\x0a\x04\x08[\x01-\x7f]\x10[\x01-\x7f]){1,8}[\x12\x1a\x22\x2a\x32]",
+        "a profile of pprof, without times",
+        _PERF,
+    ),
+    (rb"\AFLR\x00", "a recording of Java's Flight Recorder", _RECORD),
+    (
+        rb"\ASIMPLEPERF|\Asample:\r?\n +event_type: ",
+        "what `simpleperf report-sample` writes",
+        "import its perf.data, or what simpleperf's report_sample.py writes of it",
+    ),
+    (rb'\A\s*\{\s*"linux-perf-json-version"', "JSON of `perf data convert`", _PERF),
+    (
+        rb"^\. \.\.\. raw event: size \d|^\d+ 0x[0-9a-f]+ \[0x[0-9a-f]+\]: PERF_RECORD_",
+        "the dump of a perf.data (`perf script -D`)",
+        "import the perf.data, or the text of `perf script` without -D",
+    ),
+    (rb"^ Percent +\|\s+Source code & Disassembly", "what `perf annotate` shows", _PERF),
+    (rb"^ +Task +\| +Runtime ms +\|", "what `perf sched latency` shows", _PERF),
+    (
+        rb"^@\w*\[\r?\n|^Sampling at \d+ Hertz of ",
+        "stacks that bpftrace or bcc counted, without times",
+        _RECORD,
+    ),
+    (
+        # `    12.34%  java     [kernel.kallsyms]  [k] native_write_msr`, of the screen `+   12.34%`
+        rb"\A# To display the perf.data header info|^# Overhead  .*Symbol"
+        rb"|^(?:# )?Samples: .* of event|^[ +-] *\d+\.\d\d%.* \[[.kgu]\] \S",
         "the text of perf report, without times",
         _PERF,
     ),
@@ -54,10 +82,15 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "`mpstat -P ALL 1` tells of each second, `perf record -a -g` in which functions",
     ),
     (
+        rb"^# +time +(?:\w+ +){0,2}counts unit events",
+        "what `perf stat -I` shows",
+        "`mpstat -P ALL 1` tells of single cores, `perf record -a -g` in which functions",
+    ),
+    (
         # `     0.051 ( 0.003 ms): true/16442 brk()     = 0x55e5a0c5d000`
         rb"^ +(?:\?|\d+\.\d{3}) (?:\([\d. ms]+\): )?\S[^\n]*/\d+ +[\w.:]+(?:\(| \[cont)",
         "what `perf trace` shows",
-        "`perf record -a -g`, and its perf.data, tell who was on which core",
+        _RECORD,
     ),
     (
         rb"^ +time +cpu +task name +wait time",
@@ -68,10 +101,12 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         # `          <idle>-0       [001] d..2.  1234.567890: sched_switch: …`
         rb"^ *\S[^\n]{0,40}-\d+ +(?:\( *[\d-]+\) +)?\[\d{3,}\] +(?:\S{4,6} +)?\d+\.\d{6}: \w",
         "a trace of ftrace or trace-cmd",
-        "`perf record -a -g`, and its perf.data, tell who was on which core",
+        _RECORD,
     ),
     (
-        rb"\A(?:(?:[^\n;]+;)+[^\n;]* \d+(?:\r?\n|\Z)){2}",
+        # Of a process without a stack, or of one line alone, too.
+        rb"\A(?=(?:[^\n]*\n)?[^\n;]+;)(?:[^\n]* \d+(?:\.\d+)?(?:\r?\n|\Z)){2}"
+        rb"|\A(?:[^\n;]+;)+[^\n;]* \d+(?:\r?\n)?\Z",
         "folded stacks, without times",
         "import the perf.data or the text of `perf script` that they were made of",
     ),
@@ -94,17 +129,32 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "import its perf.data, or record with `perf record -T`",
     ),
     (
+        # `CPU 0/KVM  1440  ffffffff82133cfc vcpu_run+0x5c ([kernel.kallsyms])`,
+        # `bash 30989/30989 cpu-clock:  ffffffff8158c187 next_folio`
+        rb"(?:^ *\S[^\n]{0,40}[ /]\d+ +(?:\[\d+\] +)?(?:[a-zA-Z][\w:/,=.-]{0,60}: +[0-9a-f]{4,16} "
+        rb"|[0-9a-f]{6,16} [^\n(]{1,200} \([/[])[^\n]+\n){2}",
+        "text of perf script without times",
+        _FIELDS,
+    ),
+    (
+        # `bash [000]  4558.998499: sched:sched_switch: prev_comm=…`: only stacks would tell it
+        # from a log.
+        rb"(?:^ *\S[^\n]{0,40} \[\d{3,}\] +\d+\.\d{6,9}: +\w+:\w+: ?[^\n]*\n){2}",
+        "text of perf script without thread ids and stacks",
+        _FIELDS,
+    ),
+    (
         # perf sets frames off by a tab, and their addresses are 16 wide.
         rb"^\t(?=[ 0-9a-f]{16} ) *[0-9a-f]+ \S",
         "text of perf script without thread ids and times",
-        "`perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso` writes them",
+        _FIELDS,
     ),
     (
         # `0/0 [006] sched:sched_switch: prev_comm=…`, and below it `  ffffffff817297f0 __schedule`
         rb"^ *\S[^\n]{0,80} [a-z][\w:/,=.-]{0,80}:(?: [^\n]{0,400})?\r?\n"
         rb"(?:[ \t]+[0-9a-f]{8,16} [^\s=]+[^\n]*\n){2}",
         "text of perf script without times",
-        "`perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso` writes them",
+        _FIELDS,
     ),
     (
         rb"^Average: +CPU +%us",

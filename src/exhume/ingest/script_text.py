@@ -24,7 +24,9 @@ _HEADER = b"# ========\n# captured on"
 # What perf says on its other output, a line for each file: there may be hundreds above the text.
 _COMPLAINTS = re.compile(
     rb"^(?:[^\n]*, continuing without symbols|no symbols found in [^\n]*|addr2line: [^\n]*"
-    rb"|BFD: [^\n]*|\[ perf record: [^\n]*)\r?$",
+    rb"|BFD: [^\n]*|\[ perf record: [^\n]*|failed to open [^\n]*|Warning:|\d+ out of order events.*"
+    rb"|Processed \d+ events and lost [^\n]*|Check IO/CPU overload!|\d+ instruction trace errors.*"
+    rb"| instruction trace error type [^\n]*)\r?$",
     re.MULTILINE,
 )
 # `\tffffffff9f49 do_idle+0x1e ([kernel.kallsyms])`, also where a page made spaces of the tab.
@@ -38,6 +40,9 @@ _OF_CONTAINERS = re.compile(
 _BEFORE_FRAME = re.compile(
     rb"^(?!>)(?P<before>[^\n\t]{0,120}[^\n\t ] ?)\t *[0-9a-f]{4,16} [^\n]*\)\r?$", re.MULTILINE
 )
+# `     2\t\t          401136 main (/bin/a)`, of `cat -n` and `nl`: perf writes no second tab.
+_NUMBERED_FRAME = re.compile(rb"^ *\d+\t\t *[0-9a-f]{4,16} [^\n]*\)\r?$", re.MULTILINE)
+_NUMBERED = LinePrefix(re.compile(rb"^ *\d+\t", re.MULTILINE))
 # Of a page whose code is set off by tabs.
 _INDENTED = LinePrefix(re.compile(rb"^\t", re.MULTILINE))
 
@@ -52,6 +57,8 @@ def prefix_of(head: bytes) -> LinePrefix | None:
     found = _OF_CONTAINERS.match(head)
     if found and found[0] and _is_plain((prefix := LinePrefix.like(found[0])).stripped(head)):
         return prefix
+    if _NUMBERED_FRAME.search(head) and _is_plain(_NUMBERED.stripped(head)):
+        return _NUMBERED
     frame = _BEFORE_FRAME.search(head)
     if (frame is None and not head.startswith(b"\t")) or _is_plain(head):
         return None

@@ -13,7 +13,7 @@
 
 #include "script.h"
 
-enum { ABI = 4 };
+enum { ABI = 5 };
 
 typedef struct {
     uint64_t hash[2];
@@ -29,7 +29,7 @@ typedef struct {
 } xs_texts;
 
 typedef struct {
-    int64_t *time, *period; /* nanoseconds; NONE where the line has none */
+    int64_t *time, *period; /* nanoseconds, or BEYOND; NONE where the line has none */
     int32_t *pid, *tid, *cpu; /* -1 where the line has none */
     uint32_t *comm, *event, *stack;
     /* Where the texts seen first in this call lie, in the order of their numbers. */
@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
     uint64_t samples, comms, events, stacks, lines, stack_lines, odd, first_odd, consumed;
     uint64_t lost_records, lost_samples; /* that the kernel dropped, as lines say */
+    uint64_t headers; /* of `perf script --header`, each of one capture */
 } xs_counts;
 
 int xs_abi(void) { return ABI; }
@@ -167,8 +168,9 @@ int xs_read(const uint8_t *buf, uint64_t len, int at_end, int has_ids, xs_texts 
             continue;
         }
         if (*p == '\t' || !xs_read_head(p, eol, how | (*text == '#' ? NEEDS_TIME : 0), &h)) {
-            /* Comments tell nothing. A thread may be called #1. */
-            if (*text != '#' && !n->odd++) n->first_odd = (uint64_t)(p - buf);
+            /* Comments tell nothing but that a header is there. A thread may be called #1. */
+            if (*text == '#') n->headers += (uint64_t)starts_with(text, eol, "# captured on");
+            else if (!n->odd++) n->first_odd = (uint64_t)(p - buf);
             p = next;
             continue;
         }

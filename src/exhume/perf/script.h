@@ -9,11 +9,12 @@
 #include <string.h>
 
 #define NONE INT64_MIN
+#define BEYOND INT64_MAX /* a time that no clock shows */
 
 /* The first line of a sample. */
 typedef struct {
     const uint8_t *comm, *comm_end, *event, *event_end, *rest;
-    int64_t time, period; /* nanoseconds; NONE where the line has none */
+    int64_t time, period; /* nanoseconds, or BEYOND; NONE where the line has none */
     int32_t pid, tid, cpu; /* -1 where the line has none */
 } head;
 

@@ -24,7 +24,7 @@ MAX_SAMPLE_BYTES = 64 << 20
 MAX_STACKS = 1 << 18
 """Distinct stacks (or lines) remembered; then they are numbered anew: memory stays bounded."""
 _SHOWN_BYTES = 60
-_MARK = re.compile(rb"^[ \t]*# ========[ \t]*\r?\n", re.MULTILINE)
+_MARK = re.compile(rb"^[ \t]*# ========[ \t]*\r?\n(?P<opens>(?=[ \t]*# [a-z]))?", re.MULTILINE)
 """Stands above and below the header of `perf script --header`."""
 _COMMENTS = re.compile(rb"(?:#[^\n]*(?:\n|\Z)|\n)*")
 _CHATTER_BYTES = 1 << 14
@@ -66,6 +66,8 @@ class ScriptReader:
         """Where and what the first line is that belongs to no sample."""
         self.lost = Lost()
         """What the kernel dropped while it was recorded, as far as the text says."""
+        self.headers = int(begin < end)
+        """How many there are as of now: more than one are of several captures in one file."""
 
     def blocks(self) -> Iterator[ScriptBlock]:
         scanner: Scanner | None = None
@@ -78,6 +80,7 @@ class ScriptReader:
             else:
                 found = scanner.read(text, window.at_end)
             self.lost += found.lost
+            self.headers += found.headers
             self._note_odd(found, text, offset)
             window.skip(found.consumed)
             if scanner is not None and len(found):
@@ -145,8 +148,11 @@ def _marked(text: memoryview) -> tuple[int, int]:
     A command that was recorded may have newlines in it, and then its line is no comment to its end.
     """
     begin = _MARK.search(text, 0, _CHATTER_BYTES)
-    end = begin and _MARK.search(text, begin.end(), MAX_HEADER_BYTES)
-    return (begin.start(), end.end()) if begin and end else (0, 0)
+    if begin is None or begin["opens"] is None:
+        return 0, 0
+    end = _MARK.search(text, begin.end(), MAX_HEADER_BYTES)
+    # One that was cut off has no end, and what opens next is the header of another capture.
+    return (begin.start(), end.end()) if end and end["opens"] is None else (0, 0)
 
 
 def _comments(text: memoryview) -> bytes:

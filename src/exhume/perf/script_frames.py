@@ -35,7 +35,8 @@ NAMELESS = (UNKNOWN_FRAME, UNKNOWN_KERNEL_FRAME, NO_FILE_FRAME)
 _DELETED = b" (deleted)"
 _INLINED = b"inlined"
 _UNKNOWN = "[unknown]"
-_KERNEL = re.compile(r"\[(guest\.)?kernel(\.kallsyms|\.vmlinux)?(\.init\.text)?\]\S*")
+# Of several guests each has a number: `[guest.kernel.kallsyms.1440]`.
+_KERNEL = re.compile(r"\[(guest\.)?kernel(\.kallsyms(\.\d+)?|\.vmlinux)?(\.init\.text)?\]\S*")
 _VMLINUX = re.compile(r"vmlinux[\w.+~-]*")
 _KERNEL_FILE = re.compile(r"([\w.+~-]+?)\.ko(\.(gz|xz|zst|debug))?")
 _BPF = re.compile(r"bpf_(prog|trampoline|dispatcher)_\w+")
@@ -45,19 +46,20 @@ _VSYSCALL = "[vsyscall]"
 # Where the kernel's half begins, on x86-64 and arm64; garbage from stacks without frame pointers
 # may lie anywhere below.
 _KERNEL_HALF = 0xFFFF << 48
-_OFFSET = re.compile(rb"\+0x[0-9a-f]+$")
+_OFFSET = re.compile(rb"\+0x([0-9a-f]{1,16})$")
 # `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
 _SOURCE_LINE = re.compile(rb".*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
 # Other fields have lines of their own below it: registers, instructions (`ilen: 3 insn: 48 89 e5`;
-# of brstackinsn `main+0:` and `000000000040112a\tinsn: eb 05`), what BPF said, and below records of
-# --show-namespace-events the numbers of namespaces.
+# of brstackinsn `main+0:` and `000000000040112a\tinsn: eb 05`), what BPF said, sizes of pages, and
+# below records of --show-namespace-events the numbers of namespaces.
 _OTHER_FIELD = re.compile(
     rb"ABI:\d.*|(ilen: .*)?insn:.*|ilen: .*|BPF (output|string):.*|[0-9a-f]{4}: .*|\[?\d+/\w+: .*"
-    rb"|[0-9a-f]{16}\t.*|\S+\+\d+:.*|\.\.\. .*"
+    rb"|[0-9a-f]{16}\t.*|\S+\+\d+:.*|\.\.\. .*|(N/A|\d+[KMG])( (N/A|\d+[KMG]))?"
 )
 _FILE_ALONE = re.compile(rb"\([^()]*( \(deleted\))?\)")
-# Of a sample without a stack all is on one line: behind the file `insn: 48 89`, `ABI:2 AX:0x3b`, …
-_FILE_AND_MORE = re.compile(rb"(.* \((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
+# Of a sample without a stack all is on one line: behind the file `insn: 48 89`, `ABI:2 AX:0x3b`,
+# `addb %al, (%rax)`, …
+_FILE_AND_MORE = re.compile(rb"((?:.* )?\((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
 # `4004a0 main+0x10 (/bin/a) =>     7f2210 puts+0x0 (/lib/libc.so.6)`: a branch, and where it went.
 _BRANCH = re.compile(rb"(.*?\)) => +[0-9a-f]+ .*")
 
@@ -172,8 +174,16 @@ def _parse(line: bytes) -> _Line:
     name = _without_offset(symbol).decode("utf-8", "replace")
     if dso == _INLINED:
         return _Line((Frame(name, "", FrameKind.USER),), is_inlined=True)
-    file = _without_offset(dso).removesuffix(_DELETED)  # `-F +dsoff` writes where in the file
-    return _Line(tuple(_frames(address, name, file)))
+    file, in_file = _file_and_offset(dso)
+    return _Line(tuple(_frames(address, name, file, in_file)))
+
+
+def _file_and_offset(dso: bytes) -> tuple[bytes, int | None]:
+    """`-F +dsoff` writes where in the file: `/bin/ls+0x727c`, `/bin/ls (deleted)+0x727c`."""
+    found = _OFFSET.search(dso)
+    if found is None:
+        return dso.removesuffix(_DELETED), None
+    return dso[: found.start()].removesuffix(_DELETED), int(found[1], 16)
 
 
 def _without_offset(text: bytes) -> bytes:
@@ -184,11 +194,10 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
     """Symbol and file: `operator()(int) const (/opt/a b (deleted))`. The file may be missing."""
     if b") => " in rest and (branch := _BRANCH.fullmatch(rest)):
         rest = branch[1]
-    if not rest.endswith(b")"):
-        more = _FILE_AND_MORE.fullmatch(rest)
-        if more is None:
-            return rest, b""
+    if more := _FILE_AND_MORE.fullmatch(rest):
         rest = more[1]
+    elif not rest.endswith(b")"):
+        return rest, b""
     if rest.startswith(b"(") and _FILE_ALONE.fullmatch(rest):
         return b"", rest[1:-1]
     before = len(rest) - len(_DELETED) - 1 if rest.endswith(_DELETED + b")") else len(rest)
@@ -228,14 +237,16 @@ def _place(file: bytes, is_high: bool) -> _Place:
     return _Place(kernel, module, JIT_MAP.fullmatch(module) is not None, unknown)
 
 
-def _frames(address: int, name: str, file: bytes) -> list[Frame]:
+def _frames(address: int, name: str, file: bytes, in_file: int | None = None) -> list[Frame]:
+    """`in_file`: where in the file the code is, which is the same in each process."""
     place = _place(file, address >= _KERNEL_HALF)
     kernel, module = place.kernel, place.module
     if name.endswith("_[k]"):
         name, kernel = name.removesuffix("_[k]"), kernel or KERNEL_MODULE
     if name == _UNKNOWN:
         unknown = UNKNOWN_KERNEL_FRAME if kernel is not None else place.unknown
-        return [unknown or Frame(f"{module}+{address:#x}", module, FrameKind.UNKNOWN)]
+        where = address if in_file is None else in_file
+        return [unknown or Frame(f"{module}+{where:#x}", module, FrameKind.UNKNOWN)]
     if kernel is not None:
         return [Frame(name, kernel, FrameKind.KERNEL)]
     names = [name]

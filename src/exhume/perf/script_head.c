@@ -44,15 +44,18 @@ static const uint8_t *read_cpu(const uint8_t *p, const uint8_t *end, head *h) {
     return skip_spaces(after + 1, end);
 }
 
-/* `7.020221:` */
+#define LATEST_SECONDS 9000000000 /* nanoseconds of it fit */
+#define MOST_SECONDS 18446744073 /* of perf's unsigned nanoseconds */
+
+/* `7.020221:`, and `18446744069.414584:`, which is what `perf record --off-cpu` gave its samples. */
 static const uint8_t *read_time(const uint8_t *p, const uint8_t *end, head *h) {
     int64_t seconds, fraction;
     const uint8_t *dot = read_digits(p, end, &seconds);
-    if (!dot || dot == end || *dot != '.' || seconds > 9000000000) return NULL;
+    if (!dot || dot == end || *dot != '.' || seconds > MOST_SECONDS) return NULL;
     const uint8_t *after = read_digits(dot + 1, end, &fraction);
     if (!after || after - dot > 10 || after == end || *after != ':') return NULL;
     for (int64_t digits = after - dot - 1; digits < 9; digits++) fraction *= 10;
-    h->time = seconds * 1000000000 + fraction;
+    h->time = seconds > LATEST_SECONDS ? BEYOND : seconds * 1000000000 + fraction;
     return skip_spaces(after + 1, end);
 }
 
@@ -96,6 +99,15 @@ static const uint8_t *word_end(const uint8_t *p, const uint8_t *end) {
     return p;
 }
 
+/* Where the last `(/bin/a)` or `([kernel.kallsyms])` begins: what is behind it may have brackets, too,
+ * as `addb %al, (%rax)` of `--insn-trace=disasm`. Else the last bracket; NULL where there is none. */
+static const uint8_t *find_file(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *last = memrchr(p, '(', (size_t)(end - p)), *open = last;
+    for (; open && open > p; open = memrchr(p, '(', (size_t)(open - p)))
+        if (open[-1] == ' ' && open + 1 < end && (open[1] == '/' || open[1] == '[')) return open;
+    return last;
+}
+
 /* What the line of a sample without a stack says of its code, behind the event: `ADDRESS SYMBOL (FILE)`.
  * Other fields may stand before it, addresses of data among them, and behind it. perf makes columns of
  * addresses 16 wide; of those that a symbol follows the last one is the code's. NULL where there is none. */
@@ -109,7 +121,7 @@ const uint8_t *xs_lone_frame(const uint8_t *p, const uint8_t *end) {
     if (branch) end = branch + 1;
     int is_path = *p == '/'; /* `-F +cgroup` */
     if (!begins_with_address(p, end) && !is_path && !branch) return NULL;
-    const uint8_t *file = memrchr(p, '(', (size_t)(end - p));
+    const uint8_t *file = find_file(p, end);
     for (const uint8_t *word = p, *next; word < end; word = next) {
         after = word_end(word, end);
         next = skip_spaces(after, end);
@@ -123,13 +135,23 @@ const uint8_t *xs_lone_frame(const uint8_t *p, const uint8_t *end) {
     return found;
 }
 
+/* `10309278 `. perf writes all that 64 bits can hold, as garbage does; of that nothing is known. */
+static const uint8_t *read_period(const uint8_t *p, const uint8_t *end, head *h) {
+    const uint8_t *after = read_digits(p, end, &h->period);
+    if (!after) {
+        h->period = NONE;
+        for (after = p; after < end && is_digit(*after); after++) {}
+    }
+    if (after > p && (after == end || *after == ' ' || *after == '\r')) return skip_spaces(after, end);
+    h->period = NONE;
+    return p;
+}
+
 /* `10309278 cpu-clock:`, with or without the period, and what follows on the line. Where no event is
  * told (`-F comm,tid,time,ip,sym`) an address may follow at once, all of whose digits may be decimal. */
 static int read_event(const uint8_t *p, const uint8_t *end, head *h) {
-    const uint8_t *begin = p, *after = read_digits(p, end, &h->period);
-    if (after && (after == end || *after == ' ' || *after == '\r')) p = skip_spaces(after, end);
-    else h->period = NONE;
-    h->event = p;
+    const uint8_t *begin = p;
+    h->event = p = read_period(p, end, h);
     p = word_end(p, end);
     h->event_end = p > h->event && p[-1] == ':' ? p - 1 : p;
     h->rest = skip_spaces(p, end);

@@ -14,15 +14,20 @@ from exhume.clibrary import C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I32, I64, U32
 from exhume.perf.records import Lost
 
-ABI = 4
+ABI = 5
 ROOM = 1 << 15
 """Samples of one call."""
 LINE_ROOM = 1 << 18
 """Lines of their stacks, as far as those are new."""
 _FRAME = re.compile(rb"\s*[0-9a-f]{1,16}(?: \S|\s*$)")
 _LEAST_WITH_FRAMES = 0.5
+_BEGIN_BYTES = 1 << 16
+_MORE_WITHOUT = 1.1
+"""So many times as many: lines that perf did not write are samples without ids, here and there."""
 NO_NUMBER = np.iinfo(np.int64).min
 """A time or period that the line does not give."""
+BEYOND = np.iinfo(np.int64).max
+"""A time that no clock shows."""
 
 _COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
     ("time", np.int64),
@@ -58,7 +63,7 @@ class _Counts(ctypes.Structure):
         (name, ctypes.c_uint64)
         for name in (
             "samples", "comms", "events", "stacks", "lines", "stack_lines", "odd", "first_odd",
-            "consumed", "lost_records", "lost_samples",
+            "consumed", "lost_records", "lost_samples", "headers",
         )
     ]  # fmt: skip
 
@@ -92,6 +97,8 @@ class Scanned(Struct, frozen=True):
     consumed: int
     lost: Lost
     """As lines of `--show-lost-events` say."""
+    headers: int
+    """Of `perf script --header`, each of one capture."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -120,13 +127,24 @@ def fitting(text: bytes | memoryview, at_end: bool) -> tuple[Scanner, Scanned]:
     """
     scanner = Scanner()
     found = scanner.read(text, at_end)
-    if not len(found):
+    if not len(found) or _has_more_without_ids(text, at_end):
         other = Scanner(has_ids=False)
         without = other.read(text, at_end)
         has_frame = np.array([bool(_FRAME.match(one)) for one in without.new_stacks], np.bool_)
         if len(without) and has_frame[without.stack].mean() >= _LEAST_WITH_FRAMES:
             return other, without
     return scanner, found
+
+
+def _has_more_without_ids(text: bytes | memoryview, at_end: bool) -> bool:
+    """Are the ids of some samples the ends of names, as of `worker 1 [003] 9.5: cycles:`?
+
+    Then others have none. Of a text that has them everywhere as many samples are seen without.
+    """
+    begin = text[:_BEGIN_BYTES]
+    whole = at_end and len(begin) == len(text)
+    count, without = (len(Scanner(has_ids).read(begin, whole)) for has_ids in (True, False))
+    return without > _MORE_WITHOUT * count
 
 
 class Scanner:
@@ -197,4 +215,5 @@ class Scanner:
             first_odd=int(counts.first_odd),
             consumed=int(counts.consumed),
             lost=Lost(int(counts.lost_records), int(counts.lost_samples)),
+            headers=int(counts.headers),
         )
