@@ -27,6 +27,12 @@ class Input(Struct, frozen=True):
     modified_ns: int
     id: str
     """Of its content: size, first and last bytes. A copy under another name has the same."""
+    named_id: str = ""
+    """Of its content, its name and its folder's. A counter that stands still reads the same at
+    another time and on another node, and where the text has no time, only these tell them apart."""
+
+    def has_id(self, id_: str) -> bool:
+        return id_ in (self.id, self.named_id)
 
 
 class Missing(Struct, frozen=True):
@@ -135,4 +141,6 @@ def _input(path: Path, is_named: bool) -> Input:
             file.seek(max(_HASHED_BYTES, stat.st_size - _HASHED_BYTES))
             digest.update(file.read(_HASHED_BYTES))
     digest.update(str(stat.st_size).encode())
-    return Input(path, is_named, stat.st_size, stat.st_mtime_ns, digest.hexdigest())
+    id_ = digest.hexdigest()
+    digest.update(os.fsencode(Path(*path.absolute().parts[-2:])))
+    return Input(path, is_named, stat.st_size, stat.st_mtime_ns, id_, digest.hexdigest())

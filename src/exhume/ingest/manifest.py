@@ -64,12 +64,14 @@ class Manifest:
         return list(self._finished.values())
 
     def of(self, one: Input) -> Finished | None:
-        return self._finished.get(one.id)
+        return self._finished.get(one.id) or self._finished.get(one.named_id)
 
     def was_other(self, one: Input) -> bool:
         """Was a file of that name imported whose content was not what it is now?"""
         path = str(one.path.resolve())
-        return any(known.path == path and known.id != one.id for known in self._finished.values())
+        return any(
+            known.path == path and not one.has_id(known.id) for known in self._finished.values()
+        )
 
     def add(self, one: Finished) -> None:
         self._finished[one.id] = one
