@@ -13,7 +13,7 @@ from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
 from exhume.diagnose.gains import NEARLY_ALL, Gains, covered, gains_of, heard
-from exhume.diagnose.in_step import in_step, start_together
+from exhume.diagnose.in_step import LEAST_AGREEMENT, in_step, start_together
 from exhume.diagnose.twins import is_run_by
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.case import Confidence, Outcome, Party, Tests
@@ -140,7 +140,8 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     if exact is not None and exact < 0.05:
         contradiction = f"of the cgroups of its name only {exact:.2f} a start stayed"
     elif all_gained >= _LEAST_GAIN:
-        dose, contradiction = _by_ratio(seen, one, gains, started, per_start)
+        follow = _follow(agreement, counterfactual)
+        dose, contradiction = _by_ratio(seen, one, gains, started, per_start, follow)
         if misses:
             dose, contradiction = _by_bound(per_start, gained / all_gained)
         vain = _in_vain(one, gains, wall, count, started, per_start, looks)
@@ -231,22 +232,34 @@ def _about(gains: Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
 
 
 def _by_ratio(
-    seen: Observation, one: Lifecycle, gains: Gains, started: I64, per_start: float
+    seen: Observation,
+    one: Lifecycle,
+    gains: Gains,
+    started: I64,
+    per_start: float,
+    follow: bool | None,
 ) -> tuple[Outcome, str]:
     """As many as one start may leave; and what speaks against it. It may as well make dozens at
-    once, if each start brought about as many: two intervals can't prove that."""
+    once, if each start brought about as many: two intervals can't prove that, nor can two things
+    of a steady pace each. `follow`: do they come with its starts? None: that can't be told."""
     if per_start < _LEAST_PER_START:
         return "failed", _TOO_FEW.format(per_start)
     if per_start <= _MOST_PER_START:
         return "passed", ""
     noted = started > 0
     low, middle, high = np.percentile(gains.gained[noted] / started[noted], (25, 50, 75))
-    if middle > 0 and high - low <= _STEADY * middle:
-        if noted.sum() >= _LEAST_STEADY:
+    if middle > 0 and high - low <= _STEADY * middle and follow is not False:
+        if noted.sum() >= _LEAST_STEADY and follow:
             return "passed", ""
         if one.kind != "process" or makes_cgroups(seen, one):
             return "untested", ""
     return "failed", f"{per_start:.0f} zombies a start: they come from elsewhere"
+
+
+def _follow(agreement: float, counterfactual: Outcome) -> bool | None:
+    if counterfactual == "passed" or agreement >= LEAST_AGREEMENT:
+        return True
+    return False if np.isfinite(agreement) else None
 
 
 def _by_bound(at_most: float, explained: float) -> tuple[Outcome, str]:
