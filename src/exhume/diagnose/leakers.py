@@ -54,6 +54,8 @@ class Leaker(Struct, frozen=True):
     """Looks saw them, and between two looks there may have been more: it left less at each."""
     at_most: Confidence = "high"
     """No more than this may be claimed: others of its pace would show the same."""
+    is_in_step: bool = False
+    """They come with its starts and not without, or the same whole number with each."""
 
     @property
     def fit(self) -> tuple[int, int, float, float]:
@@ -81,7 +83,19 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
             known = heard(seen, gains) if one.kind == "process" else gains
             found.append(_weigh(seen, one, wall, count, known))
     found.sort(key=lambda one: (one.fit, one.starts), reverse=True)
-    return _merged(seen, [_one_of_several(seen, one, found) for one in found])
+    several = [_one_of_several(seen, one, found) for one in found]
+    return _merged(seen, [_beside_another(seen, one, found) for one in several])
+
+
+def _beside_another(seen: Observation, one: Leaker, found: list[Leaker]) -> Leaker:
+    """What came in step with somebody's starts came once: of a likely ratio alone, beside that, no
+    more than a suspect is made. Where looks missed starts its own ratio is not known."""
+    if one.is_in_step or one.misses_starts or one.against:
+        return one
+    others = (other for other in found if other.is_in_step and not other.against)
+    if any(not _same_starts(seen, one, other) for other in others):
+        return replace(one, at_most="medium")
+    return one
 
 
 def _one_of_several(seen: Observation, one: Leaker, found: list[Leaker]) -> Leaker:
@@ -135,6 +149,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
             )
     exact = one.zombies_per_start if not one.zombies_at_most else None
     at_most: Confidence = "high"
+    step = in_step(started, gains.gained, agreement, counterfactual)
     dose: Outcome = "untested"
     contradiction = ""
     if exact is not None and exact < 0.05:
@@ -149,7 +164,6 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     if contradiction:
         dose, against = "failed", contradiction
     elif one.is_of_cron and not against:
-        step = in_step(started, gains.gained, agreement, counterfactual)
         at_most = "high" if step == "in step" else "medium"
         if not step or dose != "passed":
             dose, against = "untested", _BY_THE_CLOCK
@@ -173,6 +187,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         gains.is_upper,
         misses,
         at_most,
+        is_in_step=bool(step) and dose == "passed" and not misses,
     )
 
 
@@ -397,4 +412,5 @@ def _joined(first: Leaker, second: Leaker) -> Leaker:
     return Leaker(
         of.lifecycle, both, Tests(*outcomes), of.starts, of.gained, of.per_start, of.agreement,
         first.against, first.is_upper, of.misses_starts, first.at_most,
+        first.is_in_step or second.is_in_step,
     )  # fmt: skip
