@@ -118,7 +118,9 @@ def test_folders_inside_are_not_looked_into_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = f"2026-11-02T03:00:00Z node-1 kernel: [ 9.1] {OOM}\n"
-    write(tmp_path / "in" / "truth" / "kern.log", line)
+    write(tmp_path / "elsewhere" / "kern.log", line)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "truth").symlink_to(tmp_path / "elsewhere")
     assert run(str(tmp_path / "in"), "--into", str(tmp_path / "out")) != 0
     assert f"name the folders inside too: {tmp_path}/in/truth" in capsys.readouterr().err
     write(tmp_path / "in" / "kern.log", line)

@@ -242,6 +242,54 @@ def test_units_make_cgroups_by_themselves() -> None:
     assert (one.tests.dose, one.against) == ("untested", "")
 
 
+def dozens(counts: list[int], gained: list[int]) -> Leaker:
+    """A unit that is started so often in each ten seconds, in which so many zombies come."""
+    level = np.concatenate(([100], 100 + np.cumsum(gained)))
+    events = tuple(
+        event(10 * i + 5, "unit-start", "x.service", count=n) for i, n in enumerate(counts) if n
+    )
+    (one,) = leakers(
+        observation(
+            events=events,
+            lifecycles=(lifecycle("unit", "x.service", sum(counts)),),
+            zombies=zombies({10.0 * i: int(value) for i, value in enumerate(level)}),
+        )
+    )
+    return one
+
+
+UNEVEN = [2, 3, 2, 2, 4, 2, 2, 3, 2, 2] * 6
+
+
+def test_dozens_that_come_with_its_starts_are_its_own() -> None:
+    one = dozens(UNEVEN, [40 * n for n in UNEVEN])
+    assert (one.tests.dose, one.against) == ("passed", "")
+
+
+def test_something_that_dies_at_a_steady_pace_beside_a_steady_growth_is_not_the_cause() -> None:
+    one = dozens(UNEVEN, [600 + 7 * (i % 3) for i in range(60)])
+    assert one.tests.dose == "failed"
+    assert "zombies a start: they come from elsewhere" in one.against
+
+
+def test_two_paces_that_never_change_prove_nothing() -> None:
+    one = dozens([2] * 60, [600] * 60)
+    assert (one.tests.dose, one.against) == ("untested", "")
+
+
+@pytest.mark.parametrize(("each", "at_most"), [(3, "medium"), (20, "high")])
+def test_what_came_one_by_one_with_somebodys_starts_is_not_sure_to_be_anothers(
+    each: int, at_most: str
+) -> None:
+    steady = {10.0 * i: 100 + 20 * i for i in range(61)}
+    events = (*starts("x.service", 0, 60), *starts("y.service", 0, 60, each))
+    units = tuple(lifecycle("unit", name, 20 * 60) for name in ("x.service", "y.service"))
+    found = leakers(observation(events=events, lifecycles=units, zombies=zombies(steady)))
+    told = {one.culprit.unit: (one.at_most, one.against) for one in found}
+    assert told["x.service"] == ("high", "")
+    assert told["y.service"] == (at_most, ""), "as good a fit is as good a suspect"
+
+
 COUNTS = range(0, 600, 5)
 LOOKS = range(0, 600, 30)
 

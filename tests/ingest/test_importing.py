@@ -236,6 +236,20 @@ def test_a_file_that_changed_since_is_not_imported_twice(tmp_path: Path) -> None
     assert total(tmp_path / "out") == 50
 
 
+def test_a_file_of_which_nothing_was_kept_is_read_again_once_it_has_grown(tmp_path: Path) -> None:
+    perf = write(tmp_path / "perf.data", made.capture(0).file())
+    log = write(tmp_path / "app.log", "2026-11-15T20:15:17Z INFO all is well\n")
+    marks = write(tmp_path / "z.log", "### 1794773717.630 x uptime=5.630\nMemTotal: 12 kB\n")
+    do_import(tmp_path / "out", perf, log, marks)
+    write(tmp_path / "perf.data", made.capture(1.0).file())
+    with open(log, "a") as file:
+        file.write("2026-11-15T20:15:18Z ERROR health check timed out after 3.0s\n")
+    again = by_name(do_import(tmp_path / "out", perf, log))
+    assert {one.state for one in again.values()} == {"imported"}
+    assert again["perf.data"].kept == total(tmp_path / "out") > 0
+    assert again["app.log"].window is not None
+
+
 def test_an_import_in_several_processes_gives_the_same(tmp_path: Path) -> None:
     files = [
         write(tmp_path / f"{i}.txt", made.script(0.5, start_ns=(5 + 60 * i) * NS)) for i in range(5)

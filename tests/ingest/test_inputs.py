@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from exhume.errors import ExhumeError
-from exhume.ingest.inputs import expand
+from exhume.ingest.inputs import expand, folders_inside
 from tests.ingest.made import write
 
 
@@ -48,6 +48,32 @@ def test_what_is_no_file_in_a_folder_is_passed_over_and_told(tmp_path: Path) -> 
     assert sorted((one.path.name, one.why, one.is_named) for one in missing) == [
         ("gone", "no such file", False), ("pipe", "not a file", False),
     ]  # fmt: skip
+
+
+def test_a_folder_of_nothing_but_folders_stands_for_what_is_in_them(tmp_path: Path) -> None:
+    for name in ("perf/a.data", "logs/03/b.log", "logs/04/c.log", ".git/x", "old/segments/1/d"):
+        write(tmp_path / "in" / name, name)
+    (tmp_path / "in" / "logs" / "03" / "truth").mkdir()
+    given, out = [str(tmp_path / "in")], tmp_path / "in" / "out"
+    write(out / "e.log", "ours")
+    found, missing = expand(given, out)
+    assert [one.path.name for one in found] == ["b.log", "c.log", "a.data"]
+    assert missing == []
+    assert folders_inside(given, out) == (str(tmp_path / "in/logs/03/truth"),)
+    (tmp_path / "in" / "notes").write_text("x")
+    assert [one.path.name for one in expand(given, out)[0]] == ["notes"]
+    inside = [Path(one).name for one in folders_inside(given, out)]
+    assert inside == ["logs", "old", "perf"]
+
+
+def test_folders_that_lead_to_themselves_end(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "b" / "c.log", "c")
+    (tmp_path / "a" / "b" / "again").symlink_to(tmp_path / "a")
+    (tmp_path / "d").symlink_to(tmp_path / "a")
+    assert expand([str(tmp_path)], tmp_path / "out")[0] == []
+    (tmp_path / "d").unlink()
+    found, _ = expand([str(tmp_path)], tmp_path / "out")
+    assert [one.path.name for one in found] == ["c.log"]
 
 
 def test_a_link_that_leads_to_itself_is_told_and_the_others_count(tmp_path: Path) -> None:

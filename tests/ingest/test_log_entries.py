@@ -220,6 +220,7 @@ def test_any_bytes_are_entries_or_nothing(
     assert all(isinstance(event.time_ns, int) for event in taken)
     one.claim(0)
     one.kernel_claim()
+    one.boot_claims("log")
 
 
 def test_a_journal_value_that_claims_to_be_huge_takes_no_memory() -> None:

@@ -166,6 +166,33 @@ def test_one_file_an_instant_may_be_named_by_the_second(tmp_path: Path, name: st
     assert core_one(tmp_path / "out", 595, 599) == [100] * 4
 
 
+def test_a_count_that_stands_still_is_read_as_often_as_it_was_copied(tmp_path: Path) -> None:
+    made.write(tmp_path / "in/proc_stat.log", stat(range(60)))
+    for second in (10, 20, 30):
+        made.write(tmp_path / f"in/cgroups.{EVENING + second}", CGROUPS)
+    made.write(tmp_path / "in/cgroups_end.txt", CGROUPS)
+    first = do_import(tmp_path / "out", str(tmp_path / "in"), node="gpu-7")
+    assert {one.state for one in first.inputs} == {"imported"}
+    window = Window(EVENING * NS, (EVENING + 60) * NS)
+    (found,) = queries.series(Recording.open(tmp_path / "out"), "memcg.tracked", window)
+    assert found.values.tolist() == [352] * 4
+    again = do_import(tmp_path / "out", str(tmp_path / "in"), node="gpu-7")
+    assert {one.state for one in again.inputs} == {"known"}
+
+
+def test_copies_of_two_nodes_may_say_the_same(tmp_path: Path) -> None:
+    for node in ("gpu-7", "gpu-8"):
+        made.write(tmp_path / node / f"cgroups.{EVENING + 5}", CGROUPS)
+        made.write(tmp_path / node / "mpstat.txt", table(range(60)).replace("gpu-7", node))
+    given = [str(tmp_path / node) for node in ("gpu-7", "gpu-8")]
+    report = do_import(tmp_path / "out", *given)
+    assert {one.state for one in report.inputs} == {"imported"}
+    window = Window((EVENING - 60) * NS, (EVENING + 120) * NS)
+    for node in ("gpu-7", "gpu-8"):
+        found = queries.series(Recording.open(tmp_path / "out" / node), "memcg.tracked", window)
+        assert [one.values.tolist() for one in found] == [[352]], node
+
+
 def test_a_clock_is_said_to_come_from_where_it_does(tmp_path: Path) -> None:
     tied = f"### {EVENING} uptime=5.5\n{CGROUPS}"
     made.write(tmp_path / "in/tied.log", tied)

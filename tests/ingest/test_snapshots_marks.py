@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exhume.ingest import snapshots
 from exhume.ingest.piece import ClockKind, Trust
 from exhume.ingest.recognise import recognise
 from exhume.ingest.streams import Source
@@ -18,6 +19,8 @@ FORMS = (
     "timestamp={epoch}", "{iso}+00:00", "{iso},123456789+00:00", "=== {iso}Z ===", "# {iso}+0000",
     "===== gpu-7 {iso}Z =====", "{ctime}", "=== {ctime}", "zzz ***{ctime}", "## sample {i} {ctime}",
     "{epoch} {iso}Z uptime=7.5", "Every 2.0s: cat /proc/stat        gpu-7: {ctime}",
+    "--- 15.11.2026 20:15:{second} UTC ---", "== 2026-11-15_20-15-{second}Z ==",
+    "# 202611152015{second}Z",
 )  # fmt: skip
 
 
@@ -27,7 +30,7 @@ def test_marks_as_people_make_them(tmp_path: Path, form: str) -> None:
     for i in range(3):
         iso = f"2026-11-15T20:15:{17 + i}"
         ctime = f"Sun Nov 15 20:15:{17 + i} UTC 2026"
-        text += form.format(epoch=START + i, iso=iso, ctime=ctime, i=i) + "\n"
+        text += form.format(epoch=START + i, iso=iso, ctime=ctime, i=i, second=17 + i) + "\n"
         text += STAT.format(a=8 + i, b=243) + SOFTIRQS
     path = tmp_path / "copies.txt"
     path.write_text(text)
@@ -49,6 +52,19 @@ def test_marks_without_a_zone_are_a_guess_that_other_files_may_settle(tmp_path: 
     assert pieces[0].claim is not None
     assert "taken as UTC" in pieces[0].claim.how
     assert any("UTC+01:00" in guess.how for guess in pieces[0].guesses)
+
+
+def test_copies_whose_times_are_not_understood_are_one_and_that_is_told(tmp_path: Path) -> None:
+    text = "".join(
+        f"----- 20:15:{s} -----\n{STAT.format(a=8 + s, b=243)}{SOFTIRQS}" for s in range(17, 20)
+    )
+    path = Path(made.write(tmp_path / "stat.log", text))
+    *_, piece = snapshots.read_bare(Source.of(path), made.context(tmp_path))
+    (problem,) = piece.facts.problems
+    assert "3 of stat, 3 of softirqs" in problem
+    assert "only the first counts; put one like `### " in problem
+    (user,) = (block for block in piece.blocks if block.field == "cpu.user")
+    assert user.values.tolist() == [[25, 7]]
 
 
 def test_a_number_in_a_copy_is_no_mark(tmp_path: Path) -> None:

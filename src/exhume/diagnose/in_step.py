@@ -13,7 +13,7 @@ import numpy as np
 from exhume.model.arrays import F64, I64
 from exhume.model.case import Outcome
 
-_LEAST_AGREEMENT = 0.5
+LEAST_AGREEMENT = 0.5
 _LEAST_BLOCKS, _MOST_BLOCKS, _STARTS_A_BLOCK = 3, 8, 15
 _MOST_EACH = 3
 _NEAR = 0.15
@@ -26,7 +26,7 @@ Step = Literal["in step", "as many", ""]
 def in_step(started: I64, gained: F64, agreement: float, counterfactual: Outcome) -> Step:
     """`in step`: they come when it starts, and not when it does not. `as many`: the same whole
     number with each start throughout, which another job of that pace would show as well."""
-    if counterfactual == "passed" or agreement >= _LEAST_AGREEMENT:
+    if counterfactual == "passed" or agreement >= LEAST_AGREEMENT:
         return "in step"
     blocks = min(_MOST_BLOCKS, int(started.sum()) // _STARTS_A_BLOCK)
     if blocks < _LEAST_BLOCKS:

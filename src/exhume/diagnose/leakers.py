@@ -13,7 +13,7 @@ from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths
 from exhume.diagnose.four_tests import rank_correlation
 from exhume.diagnose.gains import NEARLY_ALL, Gains, covered, gains_of, heard
-from exhume.diagnose.in_step import in_step, start_together
+from exhume.diagnose.in_step import LEAST_AGREEMENT, in_step, start_together
 from exhume.diagnose.twins import is_run_by
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.case import Confidence, Outcome, Party, Tests
@@ -54,6 +54,8 @@ class Leaker(Struct, frozen=True):
     """Looks saw them, and between two looks there may have been more: it left less at each."""
     at_most: Confidence = "high"
     """No more than this may be claimed: others of its pace would show the same."""
+    is_in_step: bool = False
+    """They come with its starts and not without, or the same whole number with each."""
 
     @property
     def fit(self) -> tuple[int, int, float, float]:
@@ -81,7 +83,19 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
             known = heard(seen, gains) if one.kind == "process" else gains
             found.append(_weigh(seen, one, wall, count, known))
     found.sort(key=lambda one: (one.fit, one.starts), reverse=True)
-    return _merged(seen, [_one_of_several(seen, one, found) for one in found])
+    several = [_one_of_several(seen, one, found) for one in found]
+    return _merged(seen, [_beside_another(seen, one, found) for one in several])
+
+
+def _beside_another(seen: Observation, one: Leaker, found: list[Leaker]) -> Leaker:
+    """What came in step with somebody's starts came once: of a likely ratio alone, beside that, no
+    more than a suspect is made. Where looks missed starts its own ratio is not known."""
+    if one.is_in_step or one.misses_starts or one.against:
+        return one
+    others = (other for other in found if other.is_in_step and not other.against)
+    if any(not _same_starts(seen, one, other) for other in others):
+        return replace(one, at_most="medium")
+    return one
 
 
 def _one_of_several(seen: Observation, one: Leaker, found: list[Leaker]) -> Leaker:
@@ -135,12 +149,14 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
             )
     exact = one.zombies_per_start if not one.zombies_at_most else None
     at_most: Confidence = "high"
+    step = in_step(started, gains.gained, agreement, counterfactual)
     dose: Outcome = "untested"
     contradiction = ""
     if exact is not None and exact < 0.05:
         contradiction = f"of the cgroups of its name only {exact:.2f} a start stayed"
     elif all_gained >= _LEAST_GAIN:
-        dose, contradiction = _by_ratio(seen, one, gains, started, per_start)
+        follow = _follow(agreement, counterfactual)
+        dose, contradiction = _by_ratio(seen, one, gains, started, per_start, follow)
         if misses:
             dose, contradiction = _by_bound(per_start, gained / all_gained)
         vain = _in_vain(one, gains, wall, count, started, per_start, looks)
@@ -148,7 +164,6 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     if contradiction:
         dose, against = "failed", contradiction
     elif one.is_of_cron and not against:
-        step = in_step(started, gains.gained, agreement, counterfactual)
         at_most = "high" if step == "in step" else "medium"
         if not step or dose != "passed":
             dose, against = "untested", _BY_THE_CLOCK
@@ -172,6 +187,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         gains.is_upper,
         misses,
         at_most,
+        is_in_step=bool(step) and dose == "passed" and not misses,
     )
 
 
@@ -231,22 +247,34 @@ def _about(gains: Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
 
 
 def _by_ratio(
-    seen: Observation, one: Lifecycle, gains: Gains, started: I64, per_start: float
+    seen: Observation,
+    one: Lifecycle,
+    gains: Gains,
+    started: I64,
+    per_start: float,
+    follow: bool | None,
 ) -> tuple[Outcome, str]:
     """As many as one start may leave; and what speaks against it. It may as well make dozens at
-    once, if each start brought about as many: two intervals can't prove that."""
+    once, if each start brought about as many: two intervals can't prove that, nor can two things
+    of a steady pace each. `follow`: do they come with its starts? None: that can't be told."""
     if per_start < _LEAST_PER_START:
         return "failed", _TOO_FEW.format(per_start)
     if per_start <= _MOST_PER_START:
         return "passed", ""
     noted = started > 0
     low, middle, high = np.percentile(gains.gained[noted] / started[noted], (25, 50, 75))
-    if middle > 0 and high - low <= _STEADY * middle:
-        if noted.sum() >= _LEAST_STEADY:
+    if middle > 0 and high - low <= _STEADY * middle and follow is not False:
+        if noted.sum() >= _LEAST_STEADY and follow:
             return "passed", ""
         if one.kind != "process" or makes_cgroups(seen, one):
             return "untested", ""
     return "failed", f"{per_start:.0f} zombies a start: they come from elsewhere"
+
+
+def _follow(agreement: float, counterfactual: Outcome) -> bool | None:
+    if counterfactual == "passed" or agreement >= LEAST_AGREEMENT:
+        return True
+    return False if np.isfinite(agreement) else None
 
 
 def _by_bound(at_most: float, explained: float) -> tuple[Outcome, str]:
@@ -384,4 +412,5 @@ def _joined(first: Leaker, second: Leaker) -> Leaker:
     return Leaker(
         of.lifecycle, both, Tests(*outcomes), of.starts, of.gained, of.per_start, of.agreement,
         first.against, first.is_upper, of.misses_starts, first.at_most,
+        first.is_in_step or second.is_in_step,
     )  # fmt: skip

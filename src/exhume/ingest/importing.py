@@ -216,9 +216,6 @@ def _recognised(
         if (before := manifest.of(one)) is not None:
             reports[path] = replace(before.report, path=path, state="known")
             continue
-        if one.id in seen:
-            reports[path] = InputReport(path, "", "same", notes=("a copy of another input",))
-            continue
         if manifest.was_other(one):
             problem = (
                 f"{path} has changed since it was imported; "
@@ -230,8 +227,13 @@ def _recognised(
             source = Source.of(one.path)
             found = recognise(source)
             if found is not None:
-                seen.add(one.id)
-                yield _Known(one, source, found, _host(source, found))
+                told = replace(one, id=one.named_id) if found.is_told_by_name else one
+                if told.id in seen:
+                    notes = ("a copy of another input",)
+                    reports[path] = InputReport(path, found.name, "same", notes=notes)
+                    continue
+                seen.add(told.id)
+                yield _Known(told, source, found, _host(source, found))
                 continue
             problem = _unknown(source) if one.size_bytes else f"{path} is empty"
         except OSError as error:

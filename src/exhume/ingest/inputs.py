@@ -13,8 +13,11 @@ from msgspec import Struct
 from exhume.errors import ExhumeError
 from exhume.perf.datadir import MAIN, parts_of
 from exhume.perf.datafile import MAGICS
+from exhume.store import layout
 
 _HASHED_BYTES = 1 << 16
+_MOST_DEPTH = 8
+"""Of folders in folders."""
 _KERNEL_NAMES = Path("kcore_dir") / "kallsyms"
 """Of `perf record --kcore`, which keeps the kernel's code and names with the capture."""
 
@@ -27,6 +30,12 @@ class Input(Struct, frozen=True):
     modified_ns: int
     id: str
     """Of its content: size, first and last bytes. A copy under another name has the same."""
+    named_id: str = ""
+    """Of its content, its name and its folder's. A counter that stands still reads the same at
+    another time and on another node, and where the text has no time, only these tell them apart."""
+
+    def has_id(self, id_: str) -> bool:
+        return id_ in (self.id, self.named_id)
 
 
 class Missing(Struct, frozen=True):
@@ -66,19 +75,20 @@ def expand(
 
 
 def folders_inside(given: Sequence[str], besides: Path) -> tuple[str, ...]:
-    """Folders in the folders that were named: `_paths` does not look into them."""
-    own, found = besides.resolve(), []
-    for path in map(Path, given):
-        if path.is_dir() and not _is_perf_folder(path):
-            found += [
-                str(entry)
-                for entry in path.iterdir()
-                if entry.is_dir()
-                and not entry.name.startswith(".")
-                and not _is_perf_folder(entry)
-                and entry.resolve() != own
-            ]
-    return tuple(sorted(found))
+    """Folders beside the files in those that were named: `_paths` does not look into them."""
+    own = besides.resolve()
+    named = (path for path in map(Path, given) if path.is_dir() and not _is_perf_folder(path))
+    return tuple(
+        sorted(
+            str(entry)
+            for path in named
+            for folder in _opened(path)
+            for entry in _visible(folder)
+            if entry.is_dir()
+            and not _is_perf_folder(entry)
+            and not entry.resolve().is_relative_to(own)
+        )
+    )
 
 
 def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
@@ -87,8 +97,8 @@ def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
         if _is_perf_folder(path):
             yield from ((file, True) for file in _perf_folder_files(path))
         elif path.is_dir():
-            # Folders inside are other things: the truth about a test, another node.
-            yield from _found(entry for entry in path.iterdir() if not entry.name.startswith("."))
+            for folder in _opened(path):
+                yield from _found(_visible(folder))
         elif has_magic(text) and not path.exists():
             names = glob(text)
             if not names:
@@ -96,6 +106,26 @@ def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
             yield from _found(map(Path, names))
         else:
             yield path, True
+
+
+def _opened(folder: Path, depth: int = _MOST_DEPTH) -> list[Path]:
+    """The folder, or, where it holds nothing but folders, those: by it nothing else can be meant.
+
+    Folders beside files are other things: the truth about a test, another node.
+    """
+    inside = _visible(folder)
+    is_sorted = all(one.is_dir() and not one.is_symlink() for one in inside)
+    if not (depth and inside and is_sorted) or any(map(_is_perf_folder, inside)):
+        return [folder]
+    return [one for path in inside if not _is_recording(path) for one in _opened(path, depth - 1)]
+
+
+def _visible(folder: Path) -> list[Path]:
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
+def _is_recording(folder: Path) -> bool:
+    return layout.segments_path(folder).is_dir() or layout.import_path(folder).is_dir()
 
 
 def _found(entries: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
@@ -135,4 +165,6 @@ def _input(path: Path, is_named: bool) -> Input:
             file.seek(max(_HASHED_BYTES, stat.st_size - _HASHED_BYTES))
             digest.update(file.read(_HASHED_BYTES))
     digest.update(str(stat.st_size).encode())
-    return Input(path, is_named, stat.st_size, stat.st_mtime_ns, digest.hexdigest())
+    id_ = digest.hexdigest()
+    digest.update(os.fsencode(Path(*path.absolute().parts[-2:])))
+    return Input(path, is_named, stat.st_size, stat.st_mtime_ns, id_, digest.hexdigest())

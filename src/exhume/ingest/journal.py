@@ -26,15 +26,20 @@ from exhume.ingest.log_hosts import only_host
 from exhume.ingest.log_reader import LogParser, pieces
 from exhume.ingest.piece import Claim, Piece
 from exhume.ingest.streams import Source
+from exhume.ingest.uptime_ties import UptimeTies
 
 _MAX_OBJECT = 1 << 20
+_TIED_EACH_NS = 1_000_000_000
+_SETTLED_NS = 60 * _TIED_EACH_NS
+"""After the boot; before that the wall clock may not have been set yet."""
 _EXPORT = re.compile(rb"(?:__CURSOR=[^\n]*\n)?(?:__\w+=[^\n]*\n)*__REALTIME_TIMESTAMP=\d{10,19}\n")
 _HOST = re.compile(rb'"?_HOSTNAME"?(?: ?: ?"|=)([A-Za-z0-9_.-]{1,64})["\n]')
 _TIMES = ("_SOURCE_REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP")
 WANTED = frozenset(
     {
-        *_TIMES, "_SOURCE_MONOTONIC_TIMESTAMP", "_TRANSPORT", "SYSLOG_FACILITY", "PRIORITY",
-        "MESSAGE", "_HOSTNAME", "SYSLOG_IDENTIFIER", "_COMM", "_PID", "SYSLOG_PID",
+        *_TIMES, "__MONOTONIC_TIMESTAMP", "_SOURCE_MONOTONIC_TIMESTAMP", "_TRANSPORT",
+        "SYSLOG_FACILITY", "PRIORITY", "MESSAGE", "_HOSTNAME", "SYSLOG_IDENTIFIER",
+        "_COMM", "_PID", "SYSLOG_PID",
     }
 )  # fmt: skip
 
@@ -74,12 +79,38 @@ class Form(Enum):
     VERBOSE = "verbose"
 
 
+class BothClocks(Struct):
+    """journald notes both clocks at once with every entry, so a unit's own lines tie them too."""
+
+    _ties: UptimeTies = field(default_factory=UptimeTies)
+    _hosts: set[str] = field(default_factory=set)
+    _last_ns: int = 0
+
+    def add(self, fields: Mapping[str, str]) -> None:
+        wall, since_boot = (
+            _micros(fields.get(f"__{clock}_TIMESTAMP")) for clock in ("REALTIME", "MONOTONIC")
+        )
+        if wall is None or since_boot is None or since_boot < _SETTLED_NS:
+            return
+        if abs(wall - self._last_ns) < _TIED_EACH_NS:
+            return
+        self._last_ns = wall
+        if len(self._hosts) < 2:
+            self._hosts.add(fields.get("_HOSTNAME", ""))
+        self._ties.add(wall, since_boot)
+
+    def claims(self, times: LocalTimes, name: str) -> list[tuple[Claim, int]]:
+        """Boot by boot; nothing where machines are mixed, whose clocks have nothing in common."""
+        return list(self._ties.claims(times, name)) if len(self._hosts) == 1 else []
+
+
 class JournalLog(Struct, LogParser):
     form: Form
     times: LocalTimes = field(default_factory=LocalTimes)
     broken: int = 0
     """Entries that could not be read."""
     _pairs: KernelPairs = field(default_factory=KernelPairs)
+    _both: BothClocks = field(default_factory=BothClocks)
 
     def entries(self, stream: BinaryIO) -> Iterator[Entry]:
         for fields in self._fields(stream):
@@ -136,6 +167,7 @@ class JournalLog(Struct, LogParser):
         is_kernel = (
             fields.get("_TRANSPORT") == "kernel" and fields.get("SYSLOG_FACILITY", "0") == "0"
         )
+        self._both.add(fields)
         own = _micros(fields.get("_SOURCE_MONOTONIC_TIMESTAMP"))
         if is_kernel and own is not None:
             at = self._pairs.place(at, own, 0)
@@ -150,6 +182,10 @@ class JournalLog(Struct, LogParser):
 
     def kernel_claim(self) -> Claim | None:
         return self._pairs.claim()
+
+    def boot_claims(self, name: str) -> list[tuple[Claim, int]]:
+        # Lines of the kernel are on the very clock that is asked for.
+        return [] if self._pairs.claim() else self._both.claims(self.times, name)
 
     def notes(self) -> list[str]:
         return [f"{self.broken} entries made no sense"] if self.broken else []

@@ -13,7 +13,7 @@ from exhume.ingest.context import Context
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import CHUNK_EVENTS, Entry, LogEvents
 from exhume.ingest.log_hosts import wanted_host
-from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece
+from exhume.ingest.piece import Claim, ClockKind, Facts, Hints, Piece, clock_pieces
 from exhume.ingest.streams import Source, problem_of
 
 NS = 1_000_000_000
@@ -50,6 +50,10 @@ class LogParser:
         """Where lines have both times: what that says of the kernel's clock."""
         return None
 
+    def boot_claims(self, name: str) -> list[tuple[Claim, int]]:  # noqa: ARG002 - few have any
+        """Where lines have wall time and time since the boot, boot by boot. `name`: of the file."""
+        return []
+
     def hints(self) -> Hints:
         return Hints()
 
@@ -67,6 +71,7 @@ def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piec
                 yield _piece(parser, log)
         broken = problem_of(stream)
     yield _piece(parser, log)
+    yield from clock_pieces(parser.boot_claims(source.path.name))
     # On a piece of its own: what is known of the clock counts for all that is on it.
     claim = parser.kernel_claim()
     facts = Facts(

@@ -64,12 +64,19 @@ class Manifest:
         return list(self._finished.values())
 
     def of(self, one: Input) -> Finished | None:
-        return self._finished.get(one.id)
+        return self._finished.get(one.id) or self._finished.get(one.named_id)
 
     def was_other(self, one: Input) -> bool:
-        """Was a file of that name imported whose content was not what it is now?"""
+        """Was a file of that name imported whose content was not what it is now?
+
+        One of which nothing was kept (perf had not written a sample yet, a log told of no harm) has
+        left nothing that would count twice.
+        """
         path = str(one.path.resolve())
-        return any(known.path == path and known.id != one.id for known in self._finished.values())
+        return any(
+            known.path == path and known.report.window is not None and not one.has_id(known.id)
+            for known in self._finished.values()
+        )
 
     def add(self, one: Finished) -> None:
         self._finished[one.id] = one

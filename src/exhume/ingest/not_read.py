@@ -9,6 +9,7 @@ from exhume.ingest.csv_table import strange_columns
 from exhume.ingest.kernel_lines import SPOKEN_OVER
 from exhume.ingest.lines import head_lines
 from exhume.ingest.mpstat_header import HEADER
+from exhume.ingest.snapshots_marks import TODO as MARK_TODO
 from exhume.ingest.snapshots_sections import sections, without_paths
 from exhume.perf.datafile import MAGICS
 
@@ -240,6 +241,6 @@ def explained(head: bytes) -> str:
     if any(one.kind not in ("count", "value") for one in sections(without_paths(head))):
         return (
             "it has copies of /proc files or listings, and no line that says when they were "
-            'made: put one like `### 1794773717` (`echo "### $(date +%s)"`) above each'
+            f"made: {MARK_TODO}"
         )
     return ""

@@ -57,6 +57,8 @@ class Format(Struct, frozen=True):
     read: Reader | None = None
     host: Callable[[bytes], str] | None = None
     """Which machine it is of, by its first bytes, where they say it."""
+    is_told_by_name: bool = False
+    """When and where it was is not in it: under another name the same text is another reading."""
 
 
 def _is_perf_data(head: bytes, _: Path) -> bool:
@@ -111,7 +113,13 @@ FORMATS: tuple[Format, ...] = (
     Format("mpstat", Role.CONTENT, _is_mpstat, _late("mpstat.read"), _late("mpstat.host_of")),
     Format("pidstat", Role.CONTENT, _is_pidstat, _late("pidstat.read"), _late("pidstat.host_of")),
     Format("CSV", Role.CLOCK, _is_table, _late("csv_table.read")),
-    Format("/proc copy", Role.CONTENT, _is_bare_copy, _late("snapshots.read_bare")),
+    Format(
+        "/proc copy",
+        Role.CONTENT,
+        _is_bare_copy,
+        _late("snapshots.read_bare"),
+        is_told_by_name=True,
+    ),
     Format("perf script", Role.CONTENT, _is_script, _late("assemble_script.read")),
     Format(
         "kernel log", Role.CONTENT, _late("kernel_lines.is_kernel_log"), _late("kernel_log.read")

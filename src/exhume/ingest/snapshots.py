@@ -37,6 +37,7 @@ from exhume.ingest.piece import (
 from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.snapshots_edge import edge_of
 from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
+from exhume.ingest.snapshots_marks import TODO as MARK_TODO
 from exhume.ingest.snapshots_parse import Looks, Moment, counted, uptime_ns
 from exhume.ingest.snapshots_sections import Section, first_kind, sections, without_paths
 from exhume.ingest.streams import Source, problem_of
@@ -57,6 +58,10 @@ _BARE = frozenset(
     }
 )
 """What tells itself without a mark; a number alone may be anything."""
+_ONCE = frozenset(
+    {"stat", "softirqs", "interrupts", "schedstat", "meminfo", "vmstat", "cgroups", "softnet_stat"}
+)
+"""Of which a node has one, not one for each resource, cgroup, unit or engine."""
 
 
 def is_marked(head: bytes, name: str = "") -> bool:
@@ -129,6 +134,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
         claim = Claim(0, Trust.FILE_TIME, "guessed: when the file was last written")
     reader.look(_Block(None, text, 1, is_whole=True), Moment(at, None, source.path.name))
     blocks, events = reader.table.take()
+    reader.note_untimed()
     edge = edge_of(source.path.name) if claim.trust == Trust.FILE_TIME else ""
     copy = Piece(Hints(), ClockKind.OWN, claim, blocks=blocks, events=events, edge=edge)
     yield from with_facts([*reader.of_clock(), copy], reader.facts())
@@ -194,6 +200,15 @@ class _Reader:
             self.table.add(moment.wall_ns, readings)
             self._cores.update(*(one.instances for one in readings if one.field == _CORE_TIME))
             self.table.events += events
+
+    def note_untimed(self) -> None:
+        """At one time nothing has two states: where there are more copies, time passed between."""
+        again = [f"{n} of {kind}" for kind, n in self._kinds.items() if n > 1 and kind in _ONCE]
+        if again:
+            self.problems.append(
+                f"it has copies ({', '.join(again)}) and no line that says when they were made: "
+                f"only the first counts; {MARK_TODO}"
+            )
 
     def _note_torn(
         self, block: _Block, section: Section, expected: str, where: int | str = ""

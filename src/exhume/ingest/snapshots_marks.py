@@ -18,6 +18,8 @@ from msgspec import Struct
 
 from exhume.ingest.snapshots_time import NS, Instant, instant
 
+TODO = 'put one like `### 1794773717` (`echo "### $(date +%s)"`) above each'
+"""For whoever has copies without."""
 _HEAD_BYTES = 4096
 _MOST = 10
 """All lines but one in so many."""
@@ -30,7 +32,9 @@ _WORD = rb"[A-Za-z\x80-\xff]{2,12}[.,]{0,2}"
 _TIMES = (
     rb"[12]\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?![\w.])",
     rb"\d{4}[-/]\d\d[-/]\d\d[T _]" + _CLOCK + _ZONE,
-    rb"\d{8}[T_-]\d{6}(?:[.,]\d{1,9})?Z?(?!\w)",
+    rb"\d{4}-\d\d-\d\d[-_]\d\d[-:.]\d\d[-:.]\d\dZ?(?!\w)",
+    rb"(?:%b )?\d\d?\.\d\d?\.\d{4},? " % _WORD + _CLOCK + _ZONE,
+    rb"20\d{6}[T_-]?\d{6}(?:[.,]\d{1,9})?Z?(?!\w)",
     rb"(?:%(w)b )? ?\d\d?\.? %(w)b (?:\d{4},? )?%(c)b(?: [AP]M)?%(z)b(?: \d{4})?"
     % {b"w": _WORD, b"c": _CLOCK, b"z": _ZONE},
     rb"(?:%(w)b )?%(w)b  ?\d\d? %(c)b(?: [AP]M)?%(z)b \d{4}"

@@ -1,6 +1,7 @@
 """Instants as people write them above what they copy: seconds since 1970, ISO, what `date` prints.
 
 1794773717.630    2026-11-15T20:15:17Z    20261115-201517    Sun Nov 15 20:15:17 UTC 2026
+15.11.2026 20:15:17    2026-11-15_20-15-17    20261115201517
 Sun, 15 Nov 2026 20:15:17 +0000    So 15. Nov 21:15:17 CET 2026    dim. 15 nov. 2026 21:15:17 CET
 """
 
@@ -24,7 +25,10 @@ _FORMS = tuple(
     re.compile(form)
     for form in (
         rf"(?P<year>\d{{4}})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _]{_CLOCK}{_ZONE}",
-        r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)[T_-]"
+        r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)[-_]"
+        r"(?P<hour>\d\d)[-:.](?P<minute>\d\d)[-:.](?P<second>\d\d)(?P<fraction>)(?P<zone>Z)?",
+        rf"(?:{_WORD} )?(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{{4}}),? {_CLOCK}{_ZONE}",
+        r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)[T_-]?"
         r"(?P<hour>\d\d)(?P<minute>\d\d)(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
         r"(?P<zone>Z)?",
         # The day comes first nearly everywhere, so that `mar. 17 nov.` is not of March.
