@@ -88,7 +88,9 @@ def test_lines_from_before_the_recording_are_found_by_their_time(ask: Ask) -> No
 
 
 def test_a_quiet_window_says_so(ask: Ask) -> None:
-    assert "Nothing happened." in ask(f"events --at {START_WALL + BURST_AT + 3} --for 500ms")
+    assert "Nothing happened that anybody told of." in ask(
+        f"events --at {START_WALL + BURST_AT + 3} --for 500ms"
+    )
 
 
 def test_an_unknown_kind_is_answered_with_the_nearest(ask: Ask) -> None:

@@ -66,4 +66,4 @@ def test_what_is_followed_has_columns_that_stay() -> None:
 def test_where_only_processes_came_and_went_it_is_not_said_that_nothing_happened() -> None:
     quiet = replace(evidence.events(), events=())
     assert "Nothing but starts and ends of processes." in shown(quiet)
-    assert "Nothing happened." in shown(replace(quiet, counted=()))
+    assert "Nothing happened that anybody told of." in shown(replace(quiet, counted=()))

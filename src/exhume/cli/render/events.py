@@ -71,7 +71,11 @@ def _nothing(answer: EventsAnswer, *, following: bool, is_filtered: bool) -> str
         return "Nothing yet."
     if is_filtered:
         return "No event of this window fits the filter."
-    return "Nothing but starts and ends of processes." if answer.counted else "Nothing happened."
+    return (
+        "Nothing but starts and ends of processes."
+        if answer.counted
+        else "Nothing happened that anybody told of."
+    )
 
 
 def lines(events: Sequence[EventAnswer], view: Viewpoint, look: Look) -> list[Text]:
