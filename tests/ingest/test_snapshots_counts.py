@@ -48,6 +48,28 @@ def test_directories_elsewhere_are_no_cgroups(tmp_path: Path) -> None:
     assert values(read(tmp_path, text, "x.log"), "memcg.live") == {}
 
 
+@pytest.mark.parametrize(
+    ("command", "hierarchy", "is_taken"),
+    [
+        ("find /sys/fs/cgroup/memory/ -type d | wc -l", 9, True),
+        ("find /sys/fs/cgroup/memory/docker -type d | wc -l", 9, False),
+        ("ls -l -F /sys/fs/cgroup/memory/docker/ | grep / | wc -l", 9, False),
+        ("ls /sys/fs/cgroup/memory | wc -l", 9, False),
+        ("ls -lR /sys/fs/cgroup/memory | grep -c ^d | wc -l", 9, True),
+        ("find /sys/fs/cgroup -type d | wc -l", 9, False),
+        ("find /sys/fs/cgroup -type d | wc -l", 0, True),
+    ],
+)
+def test_a_count_of_some_cgroups_is_not_taken_for_all_that_live(
+    tmp_path: Path, command: str, hierarchy: int, is_taken: bool
+) -> None:
+    block = f"memory\t{hierarchy}\t22563\t1\n# {command}\n61\n"
+    pieces = read(tmp_path, mark(0) + block)
+    assert values(pieces, "memcg.live") == ({"": [61]} if is_taken else {})
+    told = any("counts them" in note for note in pieces[-1].facts.notes)
+    assert told is not is_taken
+
+
 def test_a_container_may_be_called_like_a_command(tmp_path: Path) -> None:
     table = "NAMES    STATUS\nray-1    Up 3 hours\nhead     Up 3 hours\nweb      Up 2 hours\n"
     assert values(read(tmp_path, mark(0) + table), "container.total") == {"": [3]}
