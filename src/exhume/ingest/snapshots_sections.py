@@ -29,11 +29,13 @@ STARTS: tuple[tuple[str, bytes], ...] = (
     ("cgroup.stat", rb"nr_(?:dying_)?descendants \d+$"),
     ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
     ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
-    # of docker and podman, also with --format; of crictl
+    # of docker and podman, also with --format; of crictl; what `docker ps -a | grep NAME` leaves
     (
         "docker ps",
         rb"(?:(?=[^\n]*  STATUS\b)(?:CONTAINER ID|NAMES|IMAGE) {2,}[^\n]*\b(?:NAMES|STATUS)\b.*"
         rb"|CONTAINER(?: ID)? {2,}IMAGE {2,}[^\n]*\bSTATE {2,}NAME\b.*"
+        rb"|[0-9a-f]{12,64} {2,}\S+ {2,}(?:\"[^\n]*\" {2,})?[^\n]{1,40} ago {2,}"
+        rb"(?:Up|Exited|Created|Restarting|Dead|Removal|Running)\b[^\n]*"
         rb"|\{\"Command\":(?=[^\n]*\"Names\":)(?=[^\n]*\"Status\":)[^\n]*\})$",
     ),
     # with its header, or what `--no-legend` and grep leave
