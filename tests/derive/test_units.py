@@ -40,6 +40,11 @@ def test_a_unit_that_systemd_restarts_every_ten_seconds_is_a_crash_loop() -> Non
     assert found.last_start_wall_ns == T0 + 590 * NS
 
 
+def test_one_look_tells_no_rate_of_an_instant() -> None:
+    (found,) = of_units([event("unit-start", "a.service", 0.0)], {}, NOTHING, 1e-9)
+    assert found.starts_per_hour == 60
+
+
 def test_a_restart_in_a_log_says_nothing_of_how_the_unit_ended() -> None:
     lines = [event("unit-start", "a.service", 10.0 * n, restarts_total=n) for n in range(60)]
     (found,) = of_units(lines, {"a.service": 59}, NOTHING, 600)

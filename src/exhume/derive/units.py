@@ -34,6 +34,8 @@ from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents, ProcessTime
 from exhume.model.window import Window
 
 HOUR_SECONDS = 3600.0
+_LEAST_SECONDS = 60.0
+"""What was seen at one look is no rate of that instant."""
 PARTS = 60
 """Of a window, in which starts are counted: few enough to be drawn in a row of a table."""
 _LOOKS = 5
@@ -360,7 +362,7 @@ def _lifecycle(
         detail=detail,
         mark=mark,
         starts=runs.starts,
-        starts_per_hour=runs.starts / seconds * HOUR_SECONDS if seconds else 0.0,
+        starts_per_hour=runs.starts / max(seconds, _LEAST_SECONDS) * HOUR_SECONDS,
         most_starts_in_10_minutes=runs.most_in_10_minutes,
         restarts=restarts,
         ids=ids,
