@@ -70,7 +70,11 @@ def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piec
     # On a piece of its own: what is known of the clock counts for all that is on it.
     claim = parser.kernel_claim()
     facts = Facts(
-        notes=(*parser.notes(), f"{log.known} of {log.lines} lines mean something"),
+        notes=(
+            *parser.times.notes(),
+            *parser.notes(),
+            f"{log.known} of {log.lines} lines mean something",
+        ),
         problems=tuple(_problems(log, broken, () if host else context.nodes)),
     )
     clock = parser.clock if claim is None else ClockKind.KERNEL_LOG
