@@ -120,6 +120,32 @@ def test_the_arguments_that_ena_2_17_0_swaps_are_put_right() -> None:
     assert (other.fields["queue"], other.fields["core"]) == (3, 39), "that line is right as it is"
 
 
+@pytest.mark.parametrize(
+    ("line", "identity"),
+    [
+        ("\t3-...: (0 ticks this GP) idle=470/0/0 softirq=335280/335280 fqs=0", "rcu.idle_core"),
+        ("rcu: \t0-...!: (4 GPs behind) idle=3514/0/0x0 softirq=67/67 fqs=0", "rcu.idle_core"),
+        # an interrupt came into its rest; it runs a task
+        ("rcu: \t0-....: (1 GPs behind) idle=3514/0/0x3 softirq=67/67 fqs=37", "rcu.core"),
+        ("\t101-...: (1 GPs behind) idle=a0b/140000000000002/0 softirq=288/289", "rcu.core"),
+        ("rcu: \t0-...0: (1 GPs behind) idle=d634/1/0x4000000000000002 softirq=7/7", "rcu.core"),
+    ],
+)
+def test_nobody_keeps_an_idle_core_that_rcu_waits_for(line: str, identity: str) -> None:
+    found = match(line)
+    assert found is not None
+    assert found.id == identity
+    assert found.cls == ("info" if identity == "rcu.idle_core" else "cpu")
+
+
+def test_where_rcus_own_thread_starved_its_core_is_the_place() -> None:
+    line = "rcu: rcu_sched kthread starved for 999 jiffies! g1 f0x0 RCU_GP_DOING_FQS(6) ->state=0x0"
+    for end, core in ((" ->cpu=10", 10), ("", None)):
+        found = match(line + end)
+        assert found is not None
+        assert found.fields.get("core") == core
+
+
 def test_a_message_without_the_interface_still_names_the_device() -> None:
     found = match("ena 0000:00:05.0: Device reset completed successfully")
     assert found is not None
