@@ -66,6 +66,18 @@ def test_of_one_that_still_runs_nobody_knows_how_it_will_end() -> None:
     assert over.success_percent_of_known_ends == 100
 
 
+@pytest.mark.parametrize(
+    ("result", "mark"), [("start-limit-hit", "crash loop"), ("exit-code", "healthy")]
+)
+def test_what_its_supervisor_gave_up_on_is_a_crash_loop_however_few_starts_that_took(
+    result: str, mark: str
+) -> None:
+    events = [event("unit-start", "agent", 2.0 * n) for n in range(4)]
+    events.append(event("unit-failed", "agent", 7.0, result=result))
+    (found,) = of_units(events, {}, NOTHING, 600)
+    assert found.mark == mark
+
+
 def test_looks_at_a_unit_that_waits_again_and_again_show_a_crash_loop() -> None:
     """Most of its starts fall between two looks, and the list says nothing of results."""
     states = ["auto-restart", "auto-restart", "running"] * 10

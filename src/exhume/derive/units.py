@@ -28,6 +28,7 @@ from exhume.derive.loops import (
     told_seconds,
 )
 from exhume.derive.starts import counted
+from exhume.derive.unit_lines import GIVEN_UP
 from exhume.model.answers import EventAnswer
 from exhume.model.arrays import I64
 from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents, ProcessTime
@@ -88,6 +89,7 @@ def of_units(
             bad_ends=len(group.ends),
             restarts=restarts.get(name, 0),
             waits_to_restart=_waits_to_restart(group),
+            was_given_up=any(end.fields.get("result") == GIVEN_UP for end in group.ends),
         )
         by_cron = bool(group.starts) and all(e.fields.get(BY) == CRON for e in group.starts)
         mark = mark_cron(runs) if by_cron else mark_supervised(runs)
