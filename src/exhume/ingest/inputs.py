@@ -90,7 +90,7 @@ def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
             # Folders inside are other things: the truth about a test, another node.
             yield from _found(entry for entry in path.iterdir() if not entry.name.startswith("."))
         elif has_magic(text) and not path.exists():
-            names = glob(text)
+            names = glob(text, recursive=True)
             if not names:
                 raise ExhumeError(f"no file is like {text}", todo="look at the pattern")
             yield from _found(map(Path, names))
