@@ -32,6 +32,21 @@ def test_the_command_alone_above_a_count_tells_what_was_counted(
     assert values(read(tmp_path, text), "memcg.live") == {"": [240, 240]}
 
 
+@pytest.mark.parametrize("prompt", ["sh-4.2# ", "gpu-7$ ", "/ # ", "/proc/self # ", "~ $ "])
+def test_a_prompt_of_any_shell_ends_what_is_above_it(tmp_path: Path, prompt: str) -> None:
+    text = (
+        f"{prompt}cat /proc/cgroups\n#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
+        f"memory\t5\t22563\t1\n{prompt}find /sys/fs/cgroup/memory -type d | wc -l\n240\n{prompt}\n"
+    )
+    found = recognise(Source.of(Path(made.write(tmp_path / "session.txt", text))))
+    assert found is not None
+    assert found.name == "/proc copy"
+    pieces = read(tmp_path, mark(0) + text)
+    assert pieces[-1].facts.problems == ()
+    told = (values(pieces, "memcg.tracked"), values(pieces, "memcg.live"))
+    assert told == ({"": [22563]}, {"": [240]})
+
+
 @pytest.mark.parametrize(
     ("name", "is_told"),
     [("find-type-d-memory.txt", True), ("find_type_d.log", True), ("find.log", False)],

@@ -61,10 +61,12 @@ _FIRST = re.compile(rb"(?:%s)" % _ANY, re.MULTILINE)
 _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTILINE)
 # `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`, a path alone,
 # `$ docker ps -a`, `root@gpu-7:~# docker ps -a`, `[root@gpu-7 ~]# docker ps -a`; `+ docker ps -a`
-# of a shell that shows what it does, and the command alone
+# of a shell that shows what it does, and the command alone; `sh-4.2# cat /proc/stat`, `/ # date`
+# and `gpu-7$ date` of shells in containers
 _DECORATED = (
     rb"(?:==> .* <==|[-=*#$+]{1,4} .*|[-=*#]{3,}.*|/[\w./@:\\-]+"
     rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*"
+    rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*)?"
     rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*)?)[ \t]*"
 )
 _DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
