@@ -203,12 +203,30 @@ def test_what_the_hardware_corrected_is_no_fault() -> None:
         "grpc_deadline_exceeded_total 0",
         "Session timeout after 30s configured",
         "Request will time out after 30s",
+        "request timed out 0 times",
+        "shutting down: deadline exceeded count = 0",
+        "retrying in 5s if the connection timed out",
+        'errors: {"connection timed out": 0, "connection reset by peer": 0}',
+        "Waiting for the actor, will fail with GetTimeoutError: after 60s",
         "0 Workers (tasks / actors) killed due to memory pressure (OOM), 1 Workers crashed",
         "    except asyncio.TimeoutError:",
     ],
 )
 def test_what_is_set_counted_as_none_or_went_well_is_no_harm(line: str) -> None:
     assert match(line, signatures.job_log()) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "request timed out 2 times",
+        'errors: {"connection timed out": 10}',
+        "connection reset by peer: 0x7f00",
+        "deadline exceeded: 0.5 s too late",
+    ],
+)
+def test_what_is_counted_as_some_is_harm(line: str) -> None:
+    assert match(line, signatures.job_log()) is not None
 
 
 @pytest.mark.parametrize(
