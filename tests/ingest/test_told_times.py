@@ -96,6 +96,30 @@ def test_lines_that_contradict_each_other_tell_nothing() -> None:
     assert told(*lines) == (-3, None)
 
 
+MPSTAT = (
+    "Linux 5.4.0-1146-aws (node) \t08/05/23 \t_x86_64_\t(2 CPU)\n\n"
+    "07:27:{0}     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest   %idle\n"
+    "07:27:{1}     all    0.00    0.00   50.00    0.00    0.00    0.00    0.00    0.00   50.00\n"
+    "07:27:{1}       0    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00  100.00\n"
+    "07:27:{1}       1    0.00    0.00  100.00    0.00    0.00    0.00    0.00    0.00    0.00\n\n"
+)
+
+
+@pytest.mark.parametrize("zone", [None, timezone(timedelta(hours=-3))])
+def test_tables_of_the_node_are_in_the_zone_that_its_log_tells(
+    tmp_path: Path, zone: timezone | None
+) -> None:
+    log = made.write(tmp_path / "messages", DOCKERD.format("2023-08-05T05:27:14.3Z"))
+    table = made.write(tmp_path / "mpstat.txt", MPSTAT.format(20, 21))
+    report = made.do_import(tmp_path / "out", log, table, zone=zone)
+    east = timedelta(hours=2) if zone is None else timedelta(hours=-3)
+    at = datetime(2023, 8, 5, 7, 27, 20, tzinfo=timezone(east)).timestamp()
+    (recording,) = report.recordings
+    window = made.by_name(report)["mpstat.txt"].window
+    assert window is not None
+    assert (recording.node, window.start_ns) == ("node", int(at) * NS)
+
+
 def test_a_zone_that_the_user_tells_counts_more() -> None:
     times = LocalTimes(timezone(timedelta(hours=1)), own=ToldTimes(east_ns=2 * HOUR_NS))
     times.saw_time(WRITTEN * NS, has_zone=False)

@@ -86,7 +86,7 @@ def _piece(parser: LogParser, log: LogEvents) -> Piece:
     said = parser.hints()
     first, last = log.first_ns or 0, log.last_ns or 0
     return Piece(
-        Hints(log.host or said.node, said.kernel),
+        Hints(log.host or said.node, said.kernel, zone_ns=said.zone_ns),
         parser.clock,
         parser.claim(last),
         blocks=blocks,
