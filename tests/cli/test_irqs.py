@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from exhume.cli.main import main
 from tests.cli.ask import Ask
 from tests.cli.story import BURST_AT, START_WALL
+from tests.ingest.made import do_import, write
 
 
 @pytest.fixture
@@ -67,3 +72,16 @@ def test_devices_and_cores_choose(ask: Ask) -> None:
 def test_system_lines_show_with_all(ask: Ask) -> None:
     assert "LOC" not in ask("irqs")
     assert "LOC" in ask("irqs --all")
+
+
+def test_of_one_copy_no_line_is_said_to_be_silent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = " {}:      90000          3   PCI-MSI {}-edge      eth0-Tx-Rx-{}\n"
+    text = "           CPU0       CPU1\n" + row.format(30, 0, 0) + row.format(31, 1, 1)
+    do_import(tmp_path / "out", write(tmp_path / "interrupts", text))
+    capsys.readouterr()
+    assert main(["irqs", "--data", str(tmp_path / "out"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["silent_lines"] == 0
+    assert any("2 lines were read once" in note for note in found["notes"])

@@ -43,6 +43,12 @@ def test_other_queues_and_other_seconds_stay_apart() -> None:
     assert [event.fields["queue"] for event in events_of(lines, kernel_log())] == [5, 6, 5]
 
 
+def test_a_tab_before_a_number_is_no_part_of_it() -> None:
+    line = "\t1-....: (20999 ticks this GP) idle=a26/1/0x4000000000000000 softirq=1/1 fqs=5"
+    (event,) = events_of([LogLine(1, line, 3)], kernel_log())
+    assert (event.text[:3], event.core) == (" 1-", 1)
+
+
 def test_unknown_lines_are_kept_from_warning_upwards() -> None:
     lines = [LogLine(1, "odd", 6), LogLine(2, "worse", 4), LogLine(3, "worse", 4)]
     (event,) = events_of(lines, kernel_log())

@@ -120,6 +120,32 @@ def test_the_arguments_that_ena_2_17_0_swaps_are_put_right() -> None:
     assert (other.fields["queue"], other.fields["core"]) == (3, 39), "that line is right as it is"
 
 
+@pytest.mark.parametrize(
+    ("line", "identity"),
+    [
+        ("\t3-...: (0 ticks this GP) idle=470/0/0 softirq=335280/335280 fqs=0", "rcu.idle_core"),
+        ("rcu: \t0-...!: (4 GPs behind) idle=3514/0/0x0 softirq=67/67 fqs=0", "rcu.idle_core"),
+        # an interrupt came into its rest; it runs a task
+        ("rcu: \t0-....: (1 GPs behind) idle=3514/0/0x3 softirq=67/67 fqs=37", "rcu.core"),
+        ("\t101-...: (1 GPs behind) idle=a0b/140000000000002/0 softirq=288/289", "rcu.core"),
+        ("rcu: \t0-...0: (1 GPs behind) idle=d634/1/0x4000000000000002 softirq=7/7", "rcu.core"),
+    ],
+)
+def test_nobody_keeps_an_idle_core_that_rcu_waits_for(line: str, identity: str) -> None:
+    found = match(line)
+    assert found is not None
+    assert found.id == identity
+    assert found.cls == ("info" if identity == "rcu.idle_core" else "cpu")
+
+
+def test_where_rcus_own_thread_starved_its_core_is_the_place() -> None:
+    line = "rcu: rcu_sched kthread starved for 999 jiffies! g1 f0x0 RCU_GP_DOING_FQS(6) ->state=0x0"
+    for end, core in ((" ->cpu=10", 10), ("", None)):
+        found = match(line + end)
+        assert found is not None
+        assert found.fields.get("core") == core
+
+
 def test_a_message_without_the_interface_still_names_the_device() -> None:
     found = match("ena 0000:00:05.0: Device reset completed successfully")
     assert found is not None
@@ -177,12 +203,30 @@ def test_what_the_hardware_corrected_is_no_fault() -> None:
         "grpc_deadline_exceeded_total 0",
         "Session timeout after 30s configured",
         "Request will time out after 30s",
+        "request timed out 0 times",
+        "shutting down: deadline exceeded count = 0",
+        "retrying in 5s if the connection timed out",
+        'errors: {"connection timed out": 0, "connection reset by peer": 0}',
+        "Waiting for the actor, will fail with GetTimeoutError: after 60s",
         "0 Workers (tasks / actors) killed due to memory pressure (OOM), 1 Workers crashed",
         "    except asyncio.TimeoutError:",
     ],
 )
 def test_what_is_set_counted_as_none_or_went_well_is_no_harm(line: str) -> None:
     assert match(line, signatures.job_log()) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "request timed out 2 times",
+        'errors: {"connection timed out": 10}',
+        "connection reset by peer: 0x7f00",
+        "deadline exceeded: 0.5 s too late",
+    ],
+)
+def test_what_is_counted_as_some_is_harm(line: str) -> None:
+    assert match(line, signatures.job_log()) is not None
 
 
 @pytest.mark.parametrize(

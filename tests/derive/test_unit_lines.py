@@ -170,6 +170,12 @@ def test_a_unit_that_its_supervisor_gave_up_on_has_failed(line: str) -> None:
     assert event.fields["result"] == "start-limit-hit"
 
 
+def test_how_the_last_try_failed_is_no_more_than_that_it_was_the_last() -> None:
+    gave_up = "a.service: Start request repeated too quickly."
+    (event,) = events((1, gave_up), (1, "a.service: Failed with result 'exit-code'."))
+    assert event.fields["result"] == "start-limit-hit"
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -40,6 +40,11 @@ def test_a_unit_that_systemd_restarts_every_ten_seconds_is_a_crash_loop() -> Non
     assert found.last_start_wall_ns == T0 + 590 * NS
 
 
+def test_one_look_tells_no_rate_of_an_instant() -> None:
+    (found,) = of_units([event("unit-start", "a.service", 0.0)], {}, NOTHING, 1e-9)
+    assert found.starts_per_hour == 60
+
+
 def test_a_restart_in_a_log_says_nothing_of_how_the_unit_ended() -> None:
     lines = [event("unit-start", "a.service", 10.0 * n, restarts_total=n) for n in range(60)]
     (found,) = of_units(lines, {"a.service": 59}, NOTHING, 600)
@@ -59,6 +64,18 @@ def test_of_one_that_still_runs_nobody_knows_how_it_will_end() -> None:
     ran = event("unit-start", "b.service", 2.0, pid=77, sub_state="running")
     (over,) = of_units([ran], {}, process_events(rows, [77]), 100)
     assert over.success_percent_of_known_ends == 100
+
+
+@pytest.mark.parametrize(
+    ("result", "mark"), [("start-limit-hit", "crash loop"), ("exit-code", "healthy")]
+)
+def test_what_its_supervisor_gave_up_on_is_a_crash_loop_however_few_starts_that_took(
+    result: str, mark: str
+) -> None:
+    events = [event("unit-start", "agent", 2.0 * n) for n in range(4)]
+    events.append(event("unit-failed", "agent", 7.0, result=result))
+    (found,) = of_units(events, {}, NOTHING, 600)
+    assert found.mark == mark
 
 
 def test_looks_at_a_unit_that_waits_again_and_again_show_a_crash_loop() -> None:

@@ -200,6 +200,49 @@ def test_a_session_with_an_older_crictl_is_read_with_its_prompts(tmp_path: Path)
     assert ("container-exit", "agent") in told
 
 
+def test_a_container_of_crictl_that_runs_was_started_when_it_was_created() -> None:
+    text = (
+        "CONTAINER       IMAGE     CREATED         STATE     NAME    ATTEMPT   POD ID\n"
+        "3f1d2c4b5a69a   e4ca3ba   9 minutes ago   Running   agent   6         f84dd361f8dc5\n"
+    )
+    _, events = DockerLooks().look(text.encode(), AT)
+    (start,) = [event for event in events if event.kind == "container-start"]
+    assert start.time_ns == AT - 540 * NS
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        (
+            '700d344a8928   kops:1.13   "/usr/bin/…"   5 seconds ago    Up 4 seconds   bell\n'
+            'f00d344a8928   kops:1.13   "/usr/bin/…"   35 seconds ago   Exited (2) 30 seconds ago'
+            "   80/tcp   cat\n",
+            ["bell", "cat"],
+        ),
+        ("3f1d2c4b5a69a   e4ca3ba   12 seconds ago   Exited   agent   17   f84dd36\n", ["agent"]),
+        (
+            "3f1d2c4b5a69a   e4ca3ba   2 hours ago   Running   agent   17   f84dd36   ds-x   dev\n",
+            ["agent"],
+        ),
+    ],
+)
+def test_what_grep_leaves_of_a_table_has_no_header(
+    tmp_path: Path, rows: str, names: list[str]
+) -> None:
+    source = Source.of(Path(made.write(tmp_path / "ps.txt", f"# docker ps -a | grep x\n{rows}")))
+    found = recognise(source)
+    assert found is not None
+    assert found.name == "/proc copy"
+    pieces = list(snapshots.read_bare(source, made.context(tmp_path)))
+    assert pieces[-1].facts.problems == ()
+    assert [row.container.name for row in docker_ps.parse(rows.encode(), AT)] == names
+
+
+def test_a_row_without_a_header_that_is_torn_is_refused() -> None:
+    with pytest.raises(ParseError, match="image, age and status"):
+        docker_ps.parse(b'700d344a8928   kops:1.13   "/usr/bin/x"   5 seconds ago   Up 4\n', AT)
+
+
 def test_what_a_restart_policy_starts_anew_keeps_its_id_and_is_told() -> None:
     looks = DockerLooks()
     statuses = ("Up 3 seconds", "Up 2 seconds", "Restarting (1) 4 seconds ago", "Up 9 seconds")

@@ -20,6 +20,8 @@ def test_folders_and_patterns_stand_for_the_files_in_them(tmp_path: Path) -> Non
         write(tmp_path / name, name)
     assert names([str(tmp_path)]) == [("a.data", False), ("b.data", False)]
     assert names([str(tmp_path / "*.data")]) == [("a.data", False), ("b.data", False)]
+    everywhere = [("a.data", False), ("b.data", False), ("c.data", False)]
+    assert names([str(tmp_path / "**" / "*.data")]) == everywhere
     assert names([str(tmp_path / "b.data"), str(tmp_path)]) == [("a.data", False), ("b.data", True)]
 
 

@@ -329,6 +329,22 @@ def test_a_log_with_both_times_ties_the_kernels_clock_to_wall_time(tmp_path: Pat
     assert abs(last.claim.offset_ns - BOOT_NS) < 1_000_000
 
 
+def test_what_a_console_shows_twice_happened_once_and_ties_the_clock(tmp_path: Path) -> None:
+    told = "systemd[1]: Started a.service."
+    text = (
+        f"[   90.000000] {told}\n2026-11-15T20:20:11.500000+00:00 node-1 {told}\n"
+        f"[   99.000000] {PAUSED}\n2026-11-15T20:20:20.250000+00:00 node-1 kernel: {PAUSED}\n"
+        "2026-11-15T20:20:20.250000+00:00 node-1 kernel: not said before\n"
+    )
+    pieces = log_made.read(tmp_path / "console.log", text)
+    (event,) = [event for piece in pieces for event in piece.events]
+    assert (event.count, event.time_ns) == (1, 99 * NS)
+    claim = pieces[0].claim
+    assert claim is not None
+    assert claim.trust == Trust.UPTIME
+    assert claim.offset_ns == 1_794_774_020_250_000_000 - 99 * NS, "the one that is less late"
+
+
 def test_of_a_log_servers_log_one_machine_is_taken_and_the_others_are_told(tmp_path: Path) -> None:
     lines = [f"2026-11-15T20:20:1{n}+00:00 node-{n % 3} kernel: {PAUSED}\n" for n in range(9)]
     report = do_import(tmp_path / "out", write(tmp_path / "all.log", "".join(lines)))

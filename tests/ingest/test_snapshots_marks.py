@@ -16,8 +16,9 @@ from tests.ingest.test_snapshots import LOADAVG, NS, SOFTIRQS, START, STAT, read
 
 FORMS = (
     "{epoch}", "{epoch}.123456789", "{epoch}123", "--- {epoch} ---", "TIMESTAMP: {epoch}",
-    "timestamp={epoch}", "{iso}+00:00", "{iso},123456789+00:00", "=== {iso}Z ===", "# {iso}+0000",
-    "===== gpu-7 {iso}Z =====", "{ctime}", "=== {ctime}", "zzz ***{ctime}", "## sample {i} {ctime}",
+    "TIMESTAMP {epoch}.123", "epoch {epoch}", "timestamp={epoch}", "{iso}+00:00",
+    "{iso},123456789+00:00", "=== {iso}Z ===", "# {iso}+0000", "===== gpu-7 {iso}Z =====",
+    "{ctime}", "=== {ctime}", "zzz ***{ctime}", "## sample {i} {ctime}",
     "{epoch} {iso}Z uptime=7.5", "Every 2.0s: cat /proc/stat        gpu-7: {ctime}",
     "--- 15.11.2026 20:15:{second} UTC ---", "== 2026-11-15_20-15-{second}Z ==",
     "# 202611152015{second}Z",

@@ -8,8 +8,9 @@ vmstat, cgroups, loadavg, softnet_stat) and cgroup.stat, counts of live cgroup d
 tables of `docker ps -a` and `systemctl`, with their time above each, best as `### EPOCH …`, or one
 without; CSV with a column of times; kernel logs, journals, syslog, and logs of programs. All may be
 compressed (gzip, xz, zstd, bzip2). What a file is shows in what is in it, not in its name. Folders
-and patterns stand for the files in them; what is nothing of the kind there is passed over, and
-named. A pipe is read to its end. docs/import.md says what to collect.
+and patterns stand for the files in them, and `**` in a pattern for all folders below; what is
+nothing of the kind there is passed over, and named. A pipe is read to its end. docs/import.md says
+what to collect.
 
 Takes logs, too: of the kernel (dmesg in all its forms, consoles, netconsole), of the journal
 (journalctl -o short to verbose, json, export), of syslog, and of programs and supervisors, whose

@@ -104,7 +104,8 @@ class _Folded(Struct):
             self.line.time_ns,
             kind,
             _subject(self.found, fields),
-            self.line.text[:MAX_TEXT],
+            # RCU sets its lines off by tabs, of which a screen shows `\x091-...` for core 1.
+            self.line.text[:MAX_TEXT].replace("\t", " "),
             core=core if isinstance(core, int) and core >= 0 else None,
             pid=pid if isinstance(pid, int) else None,
             count=self.count,

@@ -57,6 +57,8 @@ class Runs(Struct, frozen=True):
     """By a supervisor, as it counts them."""
     waits_to_restart: bool = False
     """Seen in systemd's auto-restart state, in 3 of 5 looks or more; or the kubelet says so."""
+    was_given_up: bool = False
+    """Its supervisor found that it fails too often. supervisord does so after four starts."""
     lifetime_is_bound: Bool = field(default_factory=lambda: np.empty(0, np.bool_))
     """Of each lifetime: it was at most so long. Empty where all are known."""
     is_counted: bool = False
@@ -99,6 +101,8 @@ class Runs(Struct, frozen=True):
 def mark_supervised(runs: Runs) -> Mark:
     """Of a unit or a container."""
     median = runs.median_lifetime_seconds
+    if runs.was_given_up:
+        return "crash loop"
     often = runs.most_in_10_minutes >= LEAST_STARTS
     short = median is not None and median < SHORT_SECONDS and runs.starts >= LEAST_STARTS
     if not (often or short or runs.waits_to_restart):

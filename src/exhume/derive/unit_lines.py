@@ -10,6 +10,8 @@ from exhume.derive.log_events import LogLine
 from exhume.derive.signatures import FieldValue, Match
 from exhume.model.event import Event
 
+GIVEN_UP = "start-limit-hit"
+"""The result of a unit that failed so often that its supervisor starts it no more."""
 _FOLD_NS = 1_000_000_000
 _MOST_UNITS = 10_000
 _AFTER_NS = 1000
@@ -90,10 +92,10 @@ class _Unit(Struct):
         pid = told.get("pid")
         self.pid = pid if isinstance(pid, int) else self.pid
         for name in ("result", "main_status", "restarts_total"):
-            if name in told:
-                self.fields[name] = told[name]
+            if name in told and self.fields.get(name) != GIVEN_UP:
+                self.fields[name] = told[name]  # systemd says how the last try failed after it
         if found.id in _GAVE_UP:
-            self.fields["result"] = "start-limit-hit"
+            self.fields["result"] = GIVEN_UP
 
     def _exited(self, time_ns: int, status: object, how: object) -> None:
         if how in (None, "exited", "exit") and status in _CLEAN:

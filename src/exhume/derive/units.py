@@ -28,12 +28,15 @@ from exhume.derive.loops import (
     told_seconds,
 )
 from exhume.derive.starts import counted
+from exhume.derive.unit_lines import GIVEN_UP
 from exhume.model.answers import EventAnswer
 from exhume.model.arrays import I64
 from exhume.model.lifecycles import Lifecycle, Mark, ProcessEvents, ProcessTime
 from exhume.model.window import Window
 
 HOUR_SECONDS = 3600.0
+_LEAST_SECONDS = 60.0
+"""What was seen at one look is no rate of that instant."""
 PARTS = 60
 """Of a window, in which starts are counted: few enough to be drawn in a row of a table."""
 _LOOKS = 5
@@ -86,6 +89,7 @@ def of_units(
             bad_ends=len(group.ends),
             restarts=restarts.get(name, 0),
             waits_to_restart=_waits_to_restart(group),
+            was_given_up=any(end.fields.get("result") == GIVEN_UP for end in group.ends),
         )
         by_cron = bool(group.starts) and all(e.fields.get(BY) == CRON for e in group.starts)
         mark = mark_cron(runs) if by_cron else mark_supervised(runs)
@@ -360,7 +364,7 @@ def _lifecycle(
         detail=detail,
         mark=mark,
         starts=runs.starts,
-        starts_per_hour=runs.starts / seconds * HOUR_SECONDS if seconds else 0.0,
+        starts_per_hour=runs.starts / max(seconds, _LEAST_SECONDS) * HOUR_SECONDS,
         most_starts_in_10_minutes=runs.most_in_10_minutes,
         restarts=restarts,
         ids=ids,

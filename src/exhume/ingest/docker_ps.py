@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -35,8 +35,19 @@ _KEYS = {
     "RunningFor": "CREATED", "CreatedAt": "CREATED",
 }  # fmt: skip
 """Of `--format json`; of two the first counts."""
+# What `docker ps -a | grep NAME` and `crictl ps -a | grep NAME` leave.
+_WITHOUT_HEADER = (
+    ("CONTAINER ID", "IMAGE", "COMMAND", "CREATED", "STATUS", "PORTS", "NAMES"),
+    ("CONTAINER ID", "IMAGE", "CREATED", "STATUS", "NAMES", "ATTEMPT", "POD ID"),
+    ("CONTAINER ID", "IMAGE", "CREATED", "STATUS", "NAMES", "ATTEMPT", "POD ID", "POD"),
+    (
+        *("CONTAINER ID", "IMAGE", "CREATED", "STATUS", "NAMES", "ATTEMPT", "POD ID", "POD"),
+        "NAMESPACE",
+    ),
+)
 _HEADING = re.compile(r"\S+(?: \S+)*")
 _ID = re.compile(r"[0-9a-f]{12,64}")
+_ROW = re.compile(r"[0-9a-f]{12,64} {2}")
 # `12 seconds ago`, `About a minute ago`, `Less than a second ago`, `3 weeks ago`
 _AGE = re.compile(
     r"(?:About (an?)|Less than (a)|(\d{1,6})) (second|minute|hour|day|week|month|year)"
@@ -121,6 +132,9 @@ def parse(text: bytes, wall_ns: int) -> tuple[Row, ...]:
     lines = text.decode("utf-8", "replace").expandtabs().split("\n")
     if lines[0].startswith("{"):
         return tuple(_of_json(line, index, wall_ns) for index, line in enumerate(lines, 1) if line)
+    if _ROW.match(lines[0]):
+        return tuple(_without_header(line, index, wall_ns) for index, line in enumerate(lines, 1)
+                     if line.strip())  # fmt: skip
     header, *lines = lines
     places = [(found.start(), found[0]) for found in _HEADING.finditer(header)]
     own = {name for _, name in places}
@@ -146,6 +160,10 @@ def _cells(line: str, names: list[str], edges: list[int]) -> dict[str, str] | No
         cells = {name: part.strip() for name, part in zip(names, parts, strict=True)}
         if _is_sound(cells):
             return cells
+    return _by_words(line, names)
+
+
+def _by_words(line: str, names: Sequence[str]) -> dict[str, str] | None:
     words = re.split(r" {2,}", line.strip())
     # Of all columns only the ports are empty.
     for known in (names, [name for name in names if name != "PORTS"]):
@@ -153,6 +171,13 @@ def _cells(line: str, names: list[str], edges: list[int]) -> dict[str, str] | No
         if len(words) == len(known) and _is_sound(cells):
             return cells
     return None
+
+
+def _without_header(line: str, index: int, wall_ns: int) -> Row:
+    for names in _WITHOUT_HEADER:
+        if (cells := _by_words(line, names)) is not None:
+            return _row(cells, wall_ns)
+    raise ParseError(PATH, index, "a container's id, image, age and status, and its name")
 
 
 def _is_sound(cells: dict[str, str]) -> bool:
@@ -217,6 +242,7 @@ def _at_its_time(event: Event, rows: dict[str, Row], wall_ns: int) -> Event:
         return event
     one = row.container
     at: int | None = row.changed_ns
-    if event.kind == "container-start" and one.state != "running":
+    # crictl says `Running`, not since when; what CRI runs was created to be started once.
+    if event.kind == "container-start" and (at is None or one.state != "running"):
         at = one.created_wall_ns or None
     return event if at is None else replace(event, time_ns=min(at, wall_ns))

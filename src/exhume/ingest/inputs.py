@@ -100,7 +100,7 @@ def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
             for folder in _opened(path):
                 yield from _found(_visible(folder))
         elif has_magic(text) and not path.exists():
-            names = glob(text)
+            names = glob(text, recursive=True)
             if not names:
                 raise ExhumeError(f"no file is like {text}", todo="look at the pattern")
             yield from _found(map(Path, names))

@@ -21,6 +21,7 @@ from exhume.ingest.log_objects import of_object
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
 from exhume.ingest.piece import Piece
 from exhume.ingest.streams import Source
+from exhume.ingest.told_times import told_times
 
 _MAX_OBJECT = 1 << 18
 _MAX_WAITING = 1000
@@ -88,17 +89,22 @@ def _is_prefix(before: str) -> bool:
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    yield from pieces(source, context, JobLog(source.path, LocalTimes(context.clock.zone)))
+    newest = newest_ns(source.path)
+    own = told_times(source.head(), newest)
+    times = LocalTimes(context.clock.zone, own=own)
+    yield from pieces(source, context, JobLog(source.path, times, own.newest_ns(newest)))
 
 
 class JobLog(Struct, LogParser):
     path: Path
     times: LocalTimes = field(default_factory=LocalTimes)
+    written_by_ns: int | None = None
+    """None: as its name or its file's time says."""
     _waiting: list[str] = field(default_factory=list)
     """Lines before the first stamp."""
 
     def entries(self, stream: BinaryIO) -> Iterator[Entry]:
-        finder = StampFinder(Years(newest_ns(self.path)))
+        finder = StampFinder(Years(self.written_by_ns or newest_ns(self.path)))
         last: Entry | None = None
         for line in lines_of(stream, _MAX_OBJECT):
             entry = self._entry(line, finder)

@@ -42,6 +42,12 @@ from exhume.sources import kmsg
 _VERSION = re.compile(r"Linux version (\S{1,64}) \(")
 _HOSTNAME = re.compile(r"systemd\[1\]: (?:Hostname set to|Set hostname to) <([\w.-]{1,64})>")
 
+# What rsyslog writes to a console on which the kernel has just said the same: an ISO time, a host
+_AGAIN = re.compile(
+    r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{1,16}) [\w.-]{1,64} (?:kernel: ?)?(?P<text>.+)"
+)
+_SAID_BEFORE = 200
+
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     is_json = dmesg_json.is_json(source.head())
@@ -101,6 +107,8 @@ class KernelLog(Struct, LogParser):
     _node: str = ""
     _tracker: BootTracker = field(default_factory=BootTracker)
     _summed_ns: int = 0
+    _said: dict[str, int] = field(default_factory=dict)
+    """The newest lines of the kernel's clock, and when they were said."""
 
     def __post_init__(self) -> None:
         self._tracker.repeated = self.boots.repeated
@@ -122,10 +130,22 @@ class KernelLog(Struct, LogParser):
             elif last is not None and line.strip():
                 if line.startswith((" SUBSYSTEM=", " DEVICE=")):
                     continue  # of a record of /dev/kmsg
+                if self._is_said_again(line, finder):
+                    continue
                 yield Entry(
                     last.time_ns, line, last.is_kernel, last.level, "", last.program, last.pid,
                     is_rest=True,
                 )  # fmt: skip
+
+    def _is_said_again(self, line: str, finder: StampFinder) -> bool:
+        found = _AGAIN.match(line)
+        said_ns = self._said.get(found["text"]) if found is not None else None
+        if found is None or said_ns is None:
+            return False
+        stamp = finder.find(found["stamp"])
+        if stamp is not None and stamp.has_zone:
+            self._tracker.boots[-1].told.said_again(said_ns, stamp.time_ns)
+        return True
 
     def _stamped(
         self, line: str, finder: StampFinder, minutes: _Minutes
@@ -163,6 +183,9 @@ class KernelLog(Struct, LogParser):
             boot = self._tracker.saw(at, text)
             if boot is None:
                 return None
+            self._said[text] = at
+            if len(self._said) > _SAID_BEFORE:
+                del self._said[next(iter(self._said))]
             shifts = self.boots.shifts_ns
             at += shifts[boot] if boot < len(shifts) else 0
         user = USER_SPACE.match(text) if facility != 0 else None

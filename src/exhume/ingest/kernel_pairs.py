@@ -105,6 +105,11 @@ class KernelHints(Struct):
 
     _hardware: Claim | None = None
     _audit: deque[int] = field(default_factory=lambda: deque(maxlen=_NEAR))
+    _again: deque[int] = field(default_factory=lambda: deque(maxlen=_NEAR))
+
+    def said_again(self, kernel_ns: int, wall_ns: int) -> None:
+        """A line of the kernel's that somebody else wrote there too, with wall time."""
+        self._again.append(wall_ns - kernel_ns)
 
     def look(self, kernel_ns: int, text: str) -> None:
         if "audit(" in text:
@@ -122,12 +127,16 @@ class KernelHints(Struct):
         """With those of more lines of the same boot."""
         self._hardware = self._hardware or later._hardware
         self._audit.extend(later._audit)
+        self._again.extend(later._again)
 
     def claim(self) -> Claim | None:
         if self._audit:
             # The text is printed after the event: the largest difference is the least late.
             how = f"by {len(self._audit)} audit lines, which have wall time in them"
             return Claim(max(self._audit), Trust.UPTIME, how)
+        if self._again:
+            how = f"by {len(self._again)} lines that are in it again with wall time"
+            return Claim(min(self._again), Trust.UPTIME, how)  # which is written after it
         return self._hardware
 
 

@@ -20,12 +20,27 @@ if TYPE_CHECKING:  # its patterns take 4 ms to compile, and captures have no use
 
 _SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * _SECOND_NS
+_YEAR_NS = 31_556_952 * _SECOND_NS
 _YEARS = 10
 # Whole hours, and the zones between them that are in use.
 ZONES_MINUTES = (
     *sorted((60 * hours for hours in range(-12, 15) if hours), key=abs),
     *(330, 345, 210, 270, 390, 570, 630, 525, 765, 825, -150, -210, -570),
 )
+
+
+class ToldTimes(Struct, frozen=True):
+    """What the lines of a log tell of what its stamps leave out; see `told_times`."""
+
+    years: int = 0
+    """How far the year is from the one that was taken."""
+    is_year_told: bool = False
+    east_ns: int | None = None
+    """Of UTC. None: no line tells."""
+
+    def newest_ns(self, newest_ns: int) -> int:
+        """By when the log was written, where the time of its file is of another year."""
+        return newest_ns + self.years * _YEAR_NS
 
 
 class LocalTimes(Struct):
@@ -38,6 +53,7 @@ class LocalTimes(Struct):
     without_year: bool = False
     axis: ZoneAxis | None = None
     """Of that zone."""
+    own: ToldTimes = ToldTimes()
 
     def __post_init__(self) -> None:
         if self.told is not None:
@@ -45,11 +61,13 @@ class LocalTimes(Struct):
 
     def saw(self, stamp: Stamp) -> Stamp:
         """The stamp, at its place among those of its log."""
-        self.without_year |= not stamp.has_year
+        self.without_year |= not stamp.has_year and not self.own.is_year_told
         at = self.saw_time(stamp.time_ns, stamp.has_zone)
         return stamp if at == stamp.time_ns else stamp._replace(time_ns=at)
 
     def saw_time(self, time_ns: int, has_zone: bool) -> int:
+        if not has_zone and self.told is None and self.own.east_ns is not None:
+            time_ns, has_zone = time_ns - self.own.east_ns, True
         self.with_zone |= has_zone
         self.without_zone |= not has_zone
         return time_ns if has_zone or self.axis is None else self.axis.at_ns(time_ns)
@@ -87,6 +105,12 @@ class LocalTimes(Struct):
     def _told_minutes(self) -> int:
         """East of UTC, of its first time; 0 where nobody told."""
         return 0 if self.axis is None else round((self.axis.east_s or 0) / 60)
+
+    def notes(self) -> Iterator[str]:
+        """What was taken from its lines."""
+        if self.told is None and self.own.east_ns is not None:
+            zone = zone_name(round(self.own.east_ns / MINUTE_NS))
+            yield f"its times are of {zone}, by full times in its lines"
 
     def guesses(self, last_ns: int) -> tuple[Claim, ...]:
         """What else may hold: the first that fits the other inputs does."""

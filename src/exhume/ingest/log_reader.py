@@ -75,7 +75,11 @@ def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piec
     # On a piece of its own: what is known of the clock counts for all that is on it.
     claim = parser.kernel_claim()
     facts = Facts(
-        notes=(*parser.notes(), f"{log.known} of {log.lines} lines mean something"),
+        notes=(
+            *parser.times.notes(),
+            *parser.notes(),
+            f"{log.known} of {log.lines} lines mean something",
+        ),
         problems=tuple(_problems(log, broken, () if host else context.nodes)),
     )
     clock = parser.clock if claim is None else ClockKind.KERNEL_LOG
@@ -87,7 +91,7 @@ def _piece(parser: LogParser, log: LogEvents) -> Piece:
     said = parser.hints()
     first, last = log.first_ns or 0, log.last_ns or 0
     return Piece(
-        Hints(log.host or said.node, said.kernel),
+        Hints(log.host or said.node, said.kernel, zone_ns=said.zone_ns),
         parser.clock,
         parser.claim(last),
         blocks=blocks,

@@ -75,6 +75,8 @@ class Hints(Struct, frozen=True):
     cores: int | None = None
     command: str = ""
     boot: Marks = NO_MARKS
+    zone_ns: int | None = None
+    """What takes the node's local times to wall time, where its own logs tell."""
 
 
 class Interval(Struct, frozen=True):

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from exhume.ingest.boot_clocks import Anchor, settle, settle_all
+from exhume.ingest.clocks import DAY_NS
 from exhume.ingest.collect import TOO_MANY, TOO_MANY_TOGETHER
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge_tasks import LEFT_BY_CRON, merge_tasks
@@ -76,11 +77,19 @@ class Placing:
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
         self._nodes.learn(ordered)
+        self._learn_zones(ordered)
         ordered = self._zoned(ordered)
         # One that comes late may know better.
         settle_all(self._said(ordered), self._anchors, self._nodes.strangers)
         placed = [self._placed(task, pieces) for task, pieces in ordered]
         return with_zone_notes(self._each_once(placed))
+
+    def _learn_zones(self, inputs: Sequence[_Read]) -> None:
+        for task, pieces in inputs:
+            for piece in pieces:
+                if piece.hints.zone_ns is not None:
+                    node = self._nodes.of(task, pieces)
+                    self._zones.setdefault(node, piece.hints.zone_ns % DAY_NS)
 
     def _said(self, inputs: Sequence[_Read]) -> list[Anchor]:
         """All that they say of the kernel's clock."""

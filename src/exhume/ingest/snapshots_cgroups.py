@@ -1,4 +1,4 @@
-"""Copies of cgroup.stat → the node's cgroups: of several cgroups' files the root's counts."""
+"""Copies of cgroup.stat and counts of directories → the node's cgroups, not those of a part."""
 
 from __future__ import annotations
 
@@ -17,10 +17,31 @@ _BELOW = re.compile(
     r"(?:/cgroup2?/\S+|\.(?:slice|scope|service)(?:/\S*)?)/(?:cgroup\.stat|[a-z]+\.pressure)\b"
 )
 
+_PATH = re.compile(r"/cgroup2?(?:/(?P<below>[^\s|;)]*))?(?=[\s|;)]|$)")
+_FIRST_LEVEL = re.compile(r"(?<![\w/.-])ls (?![^|]*-\w*R)")
+_MEMORY = re.compile(rb"^memory[ \t]+(\d+)", re.MULTILINE)
+
 
 def is_below_root(hint: str) -> bool:
     """Does what stands above a copy, or is its name, say that it is of a part of the tree?"""
     return _BELOW.search(hint) is not None
+
+
+def counts_others(hint: str, block: Sequence[Section]) -> bool:
+    """Does a command count other directories than those of all memory cgroups?
+
+    With cgroups v1, as a copy of /proc/cgroups in the block may say, /sys/fs/cgroup holds the
+    directories of all hierarchies.
+    """
+    path = _PATH.search(hint)
+    if path is None:
+        return False
+    named = [part for part in (path["below"] or "").split("/") if part and "*" not in part]
+    if named not in ([], ["memory"]):
+        return True
+    told = (_MEMORY.search(one.text) for one in block if one.kind == "cgroups")
+    is_v1 = any(found is not None and found[1] != b"0" for found in told)
+    return (is_v1 and not named) or _FIRST_LEVEL.search(hint) is not None
 
 
 def root_of(alike: Sequence[Section], hint: str) -> Section | None:

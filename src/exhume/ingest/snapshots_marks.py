@@ -41,8 +41,10 @@ _TIMES = (
     % {b"w": _WORD, b"c": _CLOCK, b"z": _ZONE},
 )
 _SIGNS = rb"[-=#*>+~@\[(\"' \t]{0,80}"
-# What may stand before a time: `[`, `TIMESTAMP: `, `time=`
-_BEFORE = _SIGNS + rb"(?:[A-Za-z][\w .-]{0,30}[:=])?" + _SIGNS
+# What may stand before a time: `[`, `TIMESTAMP: `, `time=`, `EPOCH `. Not `timestamp ` in small
+# letters, which /proc/schedstat has.
+_WORDS = rb"(?:TIMESTAMP|EPOCH|TIME|DATE|TS|[Ee]poch|[Tt]ime|[Dd]ate|ts)\b"
+_BEFORE = _SIGNS + rb"(?:[A-Za-z][\w .-]{0,30}[:=]|%b)?" % _WORDS + _SIGNS
 # And behind it: an uptime, a second form of it, a path.
 _AFTER = (
     rb"[ \t\])\"':,;=#*<~-]{0,80}(?:\(?[\d:.TZ+-]{8,40}\)?[ \t]{0,4})?(?:uptime[=: ][^\n]{0,60})?"

@@ -52,6 +52,7 @@ _FIXED = frozenset(
 
 _UNTOLD = "neither mark nor name say of what"
 _OF_A_PART = "of a cgroup below the root, not of the node"
+_OF_OTHERS = "not of all memory cgroups: `find /sys/fs/cgroup/memory -type d | wc -l` counts them"
 
 
 class Moment(Struct, frozen=True):
@@ -148,6 +149,8 @@ class Looks(Struct):
         self, section: Section, moment: Moment, block: Sequence[Section]
     ) -> tuple[Reading, ...]:
         lines = section.text.split()
+        if snapshots_cgroups.counts_others(section.hint, block):
+            return self._pass_over(section, _OF_OTHERS)
         field_id = counted(section.hint)
         if not field_id and not _COMMAND.search(section.hint):
             # Where it is told how many the kernel knows, this is how many there are to be seen.

@@ -52,10 +52,10 @@ def chosen(
     """
     spans = [span for piece in pieces if (span := piece.told_ns or piece.span_ns) is not None]
     others = [*sure, *guessed]
-    if not spans or not others:
+    guesses = next((piece.guesses for piece in pieces if piece.guesses), ())
+    if not spans or not (others or (guesses and zone_ns is not None)):
         return claim
     own = min(s[0] for s in spans), max(s[1] for s in spans)
-    guesses = next((piece.guesses for piece in pieces if piece.guesses), ())
     if guesses:
         return _of_zone(own, (claim, *guesses), sure, zone_ns)
     whole = min(s[0] for s in others), max(s[1] for s in others)

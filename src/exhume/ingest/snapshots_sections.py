@@ -29,11 +29,13 @@ STARTS: tuple[tuple[str, bytes], ...] = (
     ("cgroup.stat", rb"nr_(?:dying_)?descendants \d+$"),
     ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
     ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
-    # of docker and podman, also with --format; of crictl
+    # of docker and podman, also with --format; of crictl; what `docker ps -a | grep NAME` leaves
     (
         "docker ps",
         rb"(?:(?=[^\n]*  STATUS\b)(?:CONTAINER ID|NAMES|IMAGE) {2,}[^\n]*\b(?:NAMES|STATUS)\b.*"
         rb"|CONTAINER(?: ID)? {2,}IMAGE {2,}[^\n]*\bSTATE {2,}NAME\b.*"
+        rb"|[0-9a-f]{12,64} {2,}\S+ {2,}(?:\"[^\n]*\" {2,})?[^\n]{1,40} ago {2,}"
+        rb"(?:Up|Exited|Created|Restarting|Dead|Removal|Running)\b[^\n]*"
         rb"|\{\"Command\":(?=[^\n]*\"Names\":)(?=[^\n]*\"Status\":)[^\n]*\})$",
     ),
     # with its header, or what `--no-legend` and grep leave
@@ -59,10 +61,12 @@ _FIRST = re.compile(rb"(?:%s)" % _ANY, re.MULTILINE)
 _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTILINE)
 # `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`, a path alone,
 # `$ docker ps -a`, `root@gpu-7:~# docker ps -a`, `[root@gpu-7 ~]# docker ps -a`; `+ docker ps -a`
-# of a shell that shows what it does, and the command alone
+# of a shell that shows what it does, and the command alone; `sh-4.2# cat /proc/stat`, `/ # date`
+# and `gpu-7$ date` of shells in containers
 _DECORATED = (
     rb"(?:==> .* <==|[-=*#$+]{1,4} .*|[-=*#]{3,}.*|/[\w./@:\\-]+"
     rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*"
+    rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*)?"
     rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*)?)[ \t]*"
 )
 _DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)

@@ -33,8 +33,9 @@ from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import Entry
 from exhume.ingest.log_hosts import only_host
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
-from exhume.ingest.piece import Claim, ClockKind, Piece, Trust
+from exhume.ingest.piece import Claim, ClockKind, Hints, Piece, Trust
 from exhume.ingest.streams import Source
+from exhume.ingest.told_times import told_times
 
 _EPOCH = STYLES[-1]
 _STYLES = (ISO, CTIME, SYSLOG, *WITH_YEAR, _EPOCH)
@@ -119,10 +120,10 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     if is_monotonic:
         yield from pieces(source, context, MonotonicLog(source.path, context.clock.offset_ns))
     else:
-        years = Years(newest_ns(source.path))
-        yield from pieces(
-            source, context, SystemLog(source.path, years, LocalTimes(context.clock.zone))
-        )
+        newest = newest_ns(source.path)
+        own = told_times(source.head(), newest)
+        times, years = LocalTimes(context.clock.zone, own=own), Years(own.newest_ns(newest))
+        yield from pieces(source, context, SystemLog(source.path, years, times))
 
 
 class SystemLog(Struct, LogParser):
@@ -191,6 +192,11 @@ class SystemLog(Struct, LogParser):
         return Entry(
             at, text, is_kernel, level, found.get("host") or "", program, int(pid) if pid else None
         )
+
+    def hints(self) -> Hints:
+        # Its daemon runs in the node's own zone; programs in containers mostly in UTC.
+        east_ns = self.times.own.east_ns
+        return Hints(zone_ns=None if east_ns is None else -east_ns)
 
     def kernel_claim(self) -> Claim | None:
         # Of a year or a zone that is not sure nothing follows for other files.

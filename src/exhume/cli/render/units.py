@@ -144,7 +144,7 @@ def _sentence(one: Lifecycle) -> str:
         reasons.append(f"{one.ids} ids under one name, so nobody counts restarts")
     if not reasons:
         said = f" ({printable(one.detail)})" if one.detail and not one.starts else ""
-        reasons.append(f"whoever starts it waits before it tries again{said}")
+        reasons.append(f"whoever starts it waits before it tries again, or gave up on it{said}")
     text = f"{name[0].upper()}{name[1:]}{parent}: {', '.join(reasons)}."
     if one.starts_at_least and one.looked_every_seconds is not None:
         text += (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from exhume.derive.queues import core_of_thread, crowds, queues_on
@@ -42,12 +44,20 @@ def irqs(recording: Recording, window: Window) -> IrqsAnswer:
     return IrqsAnswer(
         window=window,
         lines=tuple(lines),
-        silent_lines=len(every) - len(lines),
+        silent_lines=sum(one.per_second == 0 for one in every),
         cores=cores,
         threads=tuple(sorted(threads, key=lambda one: (-(one.wait_ns or 0), one.name))),
         crowded=crowds(every, len(busy.cores)),
-        notes=recording.problems(window),
+        notes=(*recording.problems(window), *_unknown(every)),
     )
+
+
+def _unknown(every: list[IrqLine]) -> Iterator[str]:
+    """Of one copy of /proc/interrupts nothing follows but where some lines go."""
+    unknown = sum(bool(np.isnan(one.per_second)) for one in every)
+    if unknown:
+        lines = "1 line was" if unknown == 1 else f"{unknown:,} lines were"
+        yield f"{lines} read once in this window: how often they fire shows from two readings on"
 
 
 def _line(instance: str, found: Rates, affinity: SeriesAnswer | None) -> IrqLine:

@@ -1,0 +1,89 @@
+"""What the stamps of a log leave out, and its own lines tell: the year, and the zone.
+
+    Aug  5 07:27:14 node dockerd[2697]: time="2023-08-05T05:27:14.304639979Z" level=info …
+
+Whoever wrote the words and whoever stamped them looked at their clocks at the same time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from exhume.derive.stamps import ISO, NS, Stamp, StampFinder, Years
+from exhume.ingest.lines import head_lines, unpasted
+from exhume.ingest.local_times import ToldTimes
+
+_LINES = 2000
+_SEARCHED = 2000
+_SAME_NS = 2 * NS
+_QUARTER_NS = 900 * NS
+"""All zones are so many of them from UTC."""
+_FURTHEST_NS = 14 * 3600 * NS
+
+
+class _Vote(Struct, frozen=True):
+    years: int
+    has_year: bool
+    """The stamp's own."""
+    east_ns: int | None
+
+
+def told_times(head: bytes, newest_ns: int) -> ToldTimes:
+    """`newest_ns`: which year a stamp without one is taken for."""
+    votes = list(_votes(head_lines(head, _LINES), newest_ns))
+    years = _chosen(vote.years for vote in votes if not vote.has_year)
+    east_ns = _chosen(vote.east_ns for vote in votes if vote.east_ns is not None)
+    return ToldTimes(years or 0, years is not None, east_ns)
+
+
+def _chosen(said: Iterable[int]) -> int | None:
+    """What two of three say: some lines tell of other times than their own."""
+    counts = Counter(said)
+    if not counts:
+        return None
+    value, count = counts.most_common(1)[0]
+    return value if 3 * count >= 2 * counts.total() else None
+
+
+def _votes(lines: Iterable[str], newest_ns: int) -> Iterator[_Vote]:
+    finder = StampFinder(Years(newest_ns))
+    for line in lines:
+        line = unpasted(line)
+        stamp = finder.find(line)
+        if stamp is not None and not (stamp.has_year and stamp.has_zone):
+            yield from _of_line(stamp, line[stamp.end : stamp.end + _SEARCHED])
+
+
+def _of_line(stamp: Stamp, text: str) -> Iterator[_Vote]:
+    for found in ISO.pattern.finditer(text):
+        at = ISO.read(found, Years(0))
+        if at is None:
+            continue
+        years, apart = _nearest(stamp, at)
+        has_zone = found[ISO.zone] is not None
+        # When a job was due may be a whole number of hours away, but has no fractions of a second.
+        is_now = has_zone and int(found[7] or 0) > 0
+        east = round(apart / _QUARTER_NS) * _QUARTER_NS if is_now and not stamp.has_zone else 0
+        if abs(apart - east) <= _SAME_NS and abs(east) <= _FURTHEST_NS:
+            yield _Vote(years, stamp.has_year, east if is_now and not stamp.has_zone else None)
+
+
+def _nearest(stamp: Stamp, at: int) -> tuple[int, int]:
+    """How many years to add to the stamp, and how far it is from that time then."""
+    if stamp.has_year:
+        return 0, stamp.time_ns - at
+    taken = datetime.fromtimestamp(stamp.time_ns // NS, UTC)
+    found = []
+    for year in range((told := datetime.fromtimestamp(at // NS, UTC).year) - 1, told + 2):
+        try:
+            moved = taken.replace(year=year)
+        except ValueError:  # the 29th of February
+            continue
+        apart = int(moved.timestamp()) * NS + stamp.time_ns % NS - at
+        found.append((abs(apart), year - taken.year, apart))
+    _, years, apart = min(found)
+    return years, apart
