@@ -4,6 +4,7 @@ import gzip
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 
 import numpy as np
 import pytest
@@ -130,11 +131,13 @@ def test_wall_time_and_uptime_noted_together_tie_the_clocks(tmp_path: Path) -> N
 def test_each_kind_of_copy_is_told_by_how_it_begins(
     tmp_path: Path, kind: str, field: str, expected: dict[str, int]
 ) -> None:
-    pieces = read(tmp_path, mark(0) + KINDS[kind] + mark(1) + KINDS[kind])
-    assert pieces[-1].facts.problems == ()
-    assert pieces[-1].facts.notes == (f"copies: 2 of {kind}",)
-    found = values(pieces, field)
-    assert {name: found[name] for name in expected} == {n: [v, v] for n, v in expected.items()}
+    text = mark(0) + KINDS[kind] + mark(1) + KINDS[kind]
+    for indented in (text, indent(text, "    "), indent(text, "\t")):  # as pages and tickets do
+        pieces = read(tmp_path, indented)
+        assert pieces[-1].facts.problems == ()
+        assert pieces[-1].facts.notes == (f"copies: 2 of {kind}",)
+        found = values(pieces, field)
+        assert {name: found[name] for name in expected} == {n: [v, v] for n, v in expected.items()}
 
 
 def test_all_kinds_may_be_in_one_file_and_below_one_mark(tmp_path: Path) -> None:
@@ -308,6 +311,10 @@ def test_a_copy_without_a_mark_has_the_time_of_its_name_or_its_file(
     tmp_path: Path, kind: str
 ) -> None:
     path = Path(made.write(tmp_path / f"proc_{kind}-20261115-201517.txt", KINDS[kind]))
+    quoted = Path(made.write(tmp_path / "quoted.txt", indent(KINDS[kind], "        ")))
+    *_, piece = snapshots.read_bare(Source.of(quoted), made.context(tmp_path))
+    assert recognise(Source.of(quoted)) == recognise(Source.of(path))
+    assert piece.facts.notes == (f"copies: 1 of {kind}",)
     format_ = recognise(Source.of(path))
     assert format_ is not None
     assert format_.name == "/proc copy"

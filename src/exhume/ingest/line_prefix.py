@@ -17,6 +17,7 @@ from exhume.ingest.lines import without_colours
 
 _READ_BYTES = 4 << 20
 _LONGEST_ESCAPE = 64
+_LEAST_INDENT = 4
 _CLOCK = rb"\d{1,2}(?::|[\x80-\xff]{3} ?)\d\d(?::|[\x80-\xff]{3} ?)\d\d(?:[\x80-\xff]{3})?"
 # The heading of a table of sysstat: a time, or none, and the names of columns.
 _HEADING = re.compile(
@@ -66,6 +67,18 @@ def prefix_of(head: bytes) -> LinePrefix | None:
         # Some lines are quoted with a blank more or less.
         return LinePrefix(re.compile(rb"^[ \t>#|*]+", re.MULTILINE))
     return LinePrefix.like(before)
+
+
+def indent_of(head: bytes) -> LinePrefix | None:
+    """What every line is indented by, as in a ticket or on a page of Markdown. /proc/interrupts
+    begins its lines with blanks, too: who asks looks first whether they mean something as they are.
+    """
+    lines = [line for line in without_colours(head).split(b"\n")[:-1] if line.strip()]
+    blanks = min((line[: -len(line.lstrip(b" \t"))] for line in lines), key=len, default=b"")
+    is_indent = len(blanks) >= _LEAST_INDENT or b"\t" in blanks
+    if not is_indent or not all(line.startswith(blanks) for line in lines):
+        return None
+    return LinePrefix(re.compile(rb"^" + re.escape(blanks), re.MULTILINE))
 
 
 def plain(head: bytes) -> bytes:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC
-from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -21,6 +20,7 @@ from exhume.ingest.blocks import BlockTable
 from exhume.ingest.boot_times import BootTimes
 from exhume.ingest.clocks import name_time_ns
 from exhume.ingest.context import Context
+from exhume.ingest.line_prefix import LinePrefix, chunks, indent_of
 from exhume.ingest.lines import without_colours
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.mpstat_header import HEADER
@@ -69,8 +69,20 @@ def is_marked(head: bytes, name: str = "") -> bool:
     return _form(head, name) is not None
 
 
-def _form(head: bytes, name: str) -> MarkForm | None:
-    return form_of(_plain(head), lambda text, mark: _is_known(text, mark, name))
+def _form(head: bytes, name: str) -> tuple[MarkForm, LinePrefix | None] | None:
+    """Which form its marks have, and what stands before every line."""
+    for text, prefix in _read_as(head):
+        if form := form_of(text, lambda block, mark: _is_known(block, mark, name)):
+            return form, prefix
+    return None
+
+
+def _read_as(head: bytes) -> Iterator[tuple[bytes, LinePrefix | None]]:
+    """As it is, and without what all of it is indented by."""
+    text = _plain(head)
+    yield text, None
+    if (prefix := indent_of(text)) is not None:
+        yield prefix.stripped(text), prefix
 
 
 def _is_known(text: bytes, mark: Mark, name: str) -> bool:
@@ -84,9 +96,13 @@ def _is_known(text: bytes, mark: Mark, name: str) -> bool:
 
 
 def is_bare(head: bytes) -> bool:
-    kind = first_kind(_plain(head))
-    is_sure = kind != SHOW_PATH or _SHOWN.search(head) is not None
-    return ASKED_FOR.search(head) is None and kind in _BARE and is_sure
+    return any(_is_bare(text) for text, _ in _read_as(head))
+
+
+def _is_bare(text: bytes) -> bool:
+    kind = first_kind(text)
+    is_sure = kind != SHOW_PATH or _SHOWN.search(text) is not None
+    return ASKED_FOR.search(text) is None and kind in _BARE and is_sure
 
 
 class _Block(Struct, frozen=True):
@@ -99,12 +115,13 @@ class _Block(Struct, frozen=True):
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    form = _form(source.head(), source.path.name)
-    if form is None:
+    found = _form(source.head(), source.path.name)
+    if found is None:
         return
+    form, prefix = found
     reader = _Reader(source, context)
     with source.open(context.progress) as stream:
-        for block in _blocks(stream, form, reader):
+        for block in _blocks(chunks(stream, prefix), form, reader):
             yield from reader.add(block)
         if broken := problem_of(stream):
             reader.problems.append(broken)
@@ -119,7 +136,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
         while len(text) <= MAX_BLOCK_BYTES and (data := stream.read(_READ_BYTES)):
             text += data
         broken = problem_of(stream)
-    text = _plain(text)
+    text = next((one for one, _ in _read_as(text) if _is_bare(one)), text)
     if broken:
         reader.problems.append(broken)
     if not text.endswith(b"\n"):
@@ -267,11 +284,11 @@ def _plain(text: bytes) -> bytes:
     return text.replace(b"\r", b"") if b"\r" in text else text
 
 
-def _blocks(stream: BinaryIO, form: MarkForm, reader: _Reader) -> Iterator[_Block]:
+def _blocks(chunks: Iterator[bytes], form: MarkForm, reader: _Reader) -> Iterator[_Block]:
     """What lies between one mark and the next."""
     mark: Mark | None = None
     rest, line = b"", 1
-    while data := stream.read(_READ_BYTES):
+    for data in chunks:
         text = rest + _plain(data)
         begin = 0
         for found in form.marks(text):

@@ -11,7 +11,9 @@ from exhume.store import layout
 
 _NAMED = 12
 UNFINISHED = "an import into it was stopped, or kept nothing"
-GOES_ON = "call the same `exhume import` again: it goes on where it stopped"
+GOES_ON = (
+    "call the same `exhume import` again: it goes on where it stopped, or says why nothing was kept"
+)
 
 
 def recordings_inside(root: Path) -> list[Path]:
