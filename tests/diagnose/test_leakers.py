@@ -290,6 +290,28 @@ def test_what_came_one_by_one_with_somebodys_starts_is_not_sure_to_be_anothers(
     assert told["y.service"] == (at_most, ""), "as good a fit is as good a suspect"
 
 
+@pytest.mark.parametrize(("maker", "dose"), [("worker", "passed"), ("another", "failed")])
+def test_beside_a_pace_that_hardly_changes_it_counts_who_was_seen_to_make_cgroups(
+    maker: str, dose: Outcome
+) -> None:
+    # Five a second, which leave a hundred each; counted every two or four seconds, now and then
+    # one start earlier or later.
+    edges = np.cumsum([0, *[2, 4, 4, 2, 2, 4, 2, 4] * 2])
+    rows = [(0.2 * k, "worker", "sh") for k in range(int(edges[-1] / 0.2))]
+    odd = [0, 70, -40, 60, -70, 50, -60, 30, 0] * 2
+    counts = {float(edge): 100 + int(500 * edge) + odd[i] for i, edge in enumerate(edges)}
+    (one,) = leakers(
+        observation(
+            lives=lives(rows),
+            lifecycles=(lifecycle("process", "worker", len(rows), detail="sh"),),
+            zombies=zombies(counts),
+            frame_ms={maker: {"cgroup_mkdir": 5}},
+        )
+    )
+    assert one.agreement < 0.5
+    assert (one.tests.dose, bool(one.against)) == (dose, dose == "failed")
+
+
 COUNTS = range(0, 600, 5)
 LOOKS = range(0, 600, 30)
 

@@ -24,6 +24,8 @@ LEAST_STARTS = 5
 _LEAST_GAIN = 20
 _LEAST_PER_START, _MOST_PER_START = 0.2, 10.0
 """A start makes one memory cgroup, or a few: a pod with its containers, a unit with its scopes."""
+_EVEN = 0.1
+"""Such a part of a pace is its own wobble."""
 _LEAST_STEADY, _STEADY = 3, 0.5
 _QUIET, _NOT_QUIET = 0.15, 0.5
 _SAME_PACE = 0.1
@@ -155,7 +157,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     if exact is not None and exact < 0.05:
         contradiction = f"of the cgroups of its name only {exact:.2f} a start stayed"
     elif all_gained >= _LEAST_GAIN:
-        follow = _follow(agreement, counterfactual)
+        follow = _follow((started / seconds)[told], agreement, counterfactual)
         dose, contradiction = _by_ratio(seen, one, gains, started, per_start, follow)
         if misses:
             dose, contradiction = _by_bound(per_start, gained / all_gained)
@@ -256,7 +258,8 @@ def _by_ratio(
 ) -> tuple[Outcome, str]:
     """As many as one start may leave; and what speaks against it. It may as well make dozens at
     once, if each start brought about as many: two intervals can't prove that, nor can two things
-    of a steady pace each. `follow`: do they come with its starts? None: that can't be told."""
+    of a steady pace each, unless it was seen to make cgroups. `follow`: do they come with its
+    starts? None: that can't be told."""
     if per_start < _LEAST_PER_START:
         return "failed", _TOO_FEW.format(per_start)
     if per_start <= _MOST_PER_START:
@@ -264,17 +267,20 @@ def _by_ratio(
     noted = started > 0
     low, middle, high = np.percentile(gains.gained[noted] / started[noted], (25, 50, 75))
     if middle > 0 and high - low <= _STEADY * middle and follow is not False:
-        if noted.sum() >= _LEAST_STEADY and follow:
+        makes = makes_cgroups(seen, one)
+        if noted.sum() >= _LEAST_STEADY and (follow or makes):
             return "passed", ""
-        if one.kind != "process" or makes_cgroups(seen, one):
+        if one.kind != "process" or makes:
             return "untested", ""
     return "failed", f"{per_start:.0f} zombies a start: they come from elsewhere"
 
 
-def _follow(agreement: float, counterfactual: Outcome) -> bool | None:
+def _follow(pace: F64, agreement: float, counterfactual: Outcome) -> bool | None:
+    """Where it starts at an even pace, interval by interval, the order of those is chance."""
     if counterfactual == "passed" or agreement >= LEAST_AGREEMENT:
         return True
-    return False if np.isfinite(agreement) else None
+    is_even = float(pace.std()) <= _EVEN * float(pace.mean())
+    return None if is_even or not np.isfinite(agreement) else False
 
 
 def _by_bound(at_most: float, explained: float) -> tuple[Outcome, str]:
