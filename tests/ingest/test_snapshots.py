@@ -311,7 +311,8 @@ def test_a_copy_without_a_mark_has_the_time_of_its_name_or_its_file(
     tmp_path: Path, kind: str
 ) -> None:
     path = Path(made.write(tmp_path / f"proc_{kind}-20261115-201517.txt", KINDS[kind]))
-    quoted = Path(made.write(tmp_path / "quoted.txt", indent(KINDS[kind], "        ")))
+    copied = indent(KINDS[kind], "        ").replace("\n", "\r\n")
+    quoted = Path(made.write(tmp_path / "quoted.txt", copied))
     *_, piece = snapshots.read_bare(Source.of(quoted), made.context(tmp_path))
     assert recognise(Source.of(quoted)) == recognise(Source.of(path))
     assert piece.facts.notes == (f"copies: 1 of {kind}",)

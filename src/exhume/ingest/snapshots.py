@@ -136,7 +136,10 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
         while len(text) <= MAX_BLOCK_BYTES and (data := stream.read(_READ_BYTES)):
             text += data
         broken = problem_of(stream)
-    text = next((one for one, _ in _read_as(text) if _is_bare(one)), text)
+    text = _plain(text)
+    prefix = next((prefix for head, prefix in _read_as(source.head()) if _is_bare(head)), None)
+    if prefix is not None:
+        text = prefix.stripped(text)
     if broken:
         reader.problems.append(broken)
     if not text.endswith(b"\n"):
