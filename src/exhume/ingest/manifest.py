@@ -133,6 +133,8 @@ def _decode(values: dict[str, Any]) -> Finished:
 
 
 def _anchor(values: dict[str, Any]) -> Anchor:
-    claim = Claim(**{**values["claim"], "trust": Trust(values["claim"]["trust"])})
+    trust = values["claim"]["trust"]
+    trust = trust if trust >= 10 else trust * 10  # an older version counted them from 0 to 7
+    claim = Claim(**{**values["claim"], "trust": Trust(trust)})
     kind, boot = ClockKind(values["kind"]), tuple(values.get("boot", NO_MARKS))
     return Anchor(values["node"], kind, claim, boot, values.get("until_ns", 0))

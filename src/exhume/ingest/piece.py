@@ -39,19 +39,22 @@ class Trust(IntEnum):
 
     NONE = 0
     """For want of anything better: whatever else is known of that clock counts."""
-    FILE_TIME = 1
+    FILE_TIME = 10
     """When the file was last written, or copied: may be years off."""
-    HARDWARE_CLOCK = 2
+    HARDWARE_CLOCK = 20
     """What the hardware clock said at boot: right to the second, or off by a time zone."""
-    FILE_NAME = 3
+    FILE_NAME = 30
     """When the recording was started, by whoever named the file: a second or two off."""
-    BOOT_TIME = 4
+    BOOT_TIME = 40
     """The kernel said when it booted, to the second."""
-    UPTIME = 5
+    LOAD = 45
+    """Samples and counters tell of the same load then: as right as the counters' times, which may
+    be whole seconds."""
+    UPTIME = 50
     """Wall time and uptime were noted together; perf's clock starts some 50 ms off uptime."""
-    MEASURED = 6
+    MEASURED = 60
     """Both clocks were read at one instant while it was recorded."""
-    TOLD = 7
+    TOLD = 70
     """By the user."""
 
 

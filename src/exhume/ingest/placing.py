@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from exhume.ingest.alignment import Read, aligned
 from exhume.ingest.boot_clocks import Anchor, settle, settle_all
 from exhume.ingest.clocks import DAY_NS
 from exhume.ingest.collect import TOO_MANY, TOO_MANY_TOGETHER
@@ -37,7 +38,6 @@ _LEFT_OUT = (
 _MARGIN = 0.05
 """So much more of its frames must be named for text to be taken instead of perf.data."""
 _OF_PROGRAMS = "job log"
-_Read = tuple[ReadTask, list[PieceSummary]]
 
 
 class Placing:
@@ -51,7 +51,7 @@ class Placing:
         self._nodes = Nodes(node, hosts | (self._folders.keys() - {NAMELESS}), self._anchors)
         self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
         self._covered = [f.covered for f in manifest.all() if f.covered]
-        self._waiting: list[_Read] = []
+        self._waiting: list[Read] = []
         self._kept: Counter[str] = Counter()
         """Samples that are in segments, by input."""
         self._crowded: set[str] = set()
@@ -79,19 +79,20 @@ class Placing:
         self._nodes.learn(ordered)
         self._learn_zones(ordered)
         ordered = self._zoned(ordered)
+        ordered = aligned(ordered, self._nodes.of, self._anchors, self._said(ordered))
         # One that comes late may know better.
         settle_all(self._said(ordered), self._anchors, self._nodes.strangers)
         placed = [self._placed(task, pieces) for task, pieces in ordered]
         return with_zone_notes(self._each_once(placed))
 
-    def _learn_zones(self, inputs: Sequence[_Read]) -> None:
+    def _learn_zones(self, inputs: Sequence[Read]) -> None:
         for task, pieces in inputs:
             for piece in pieces:
                 if piece.hints.zone_ns is not None:
                     node = self._nodes.of(task, pieces)
                     self._zones.setdefault(node, piece.hints.zone_ns % DAY_NS)
 
-    def _said(self, inputs: Sequence[_Read]) -> list[Anchor]:
+    def _said(self, inputs: Sequence[Read]) -> list[Anchor]:
         """All that they say of the kernel's clock."""
         said = []
         for task, pieces in inputs:
@@ -105,7 +106,7 @@ class Placing:
                     said.append(_anchor(whose, one, one.claim))
         return said
 
-    def _zoned(self, inputs: Sequence[_Read]) -> list[_Read]:
+    def _zoned(self, inputs: Sequence[Read]) -> list[Read]:
         """Claims by local times, in the zone that fits what the others tell."""
         known = [*self._anchors, *self._said(inputs)]
         spans = list(self._spans)

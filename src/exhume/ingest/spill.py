@@ -33,7 +33,7 @@ from exhume.store.column_types import NULL, Column, Texts
 from exhume.store.columns import Array, Columns, pack, unpack
 from exhume.store.event_columns import EventColumns
 
-_SUFFIX = ".3.piece"
+_SUFFIX = ".4.piece"
 """The number is of the format: what another version left behind is read anew."""
 
 
