@@ -25,13 +25,14 @@ def suspicion(
     signals: tuple[str, ...] = ("samples", "counters"),
     at_most: Confidence = "high",
     contradiction: str = "",
+    payer: Party | None = None,
 ) -> Suspicion:
     steps = tuple(
         Step("it did", "mechanism", model.Tests(*t), tuple(map(proof, signals))) for t in tests
     )
     return Suspicion(
         kind, Party(comm=name), f"{name} did it", steps, depth, at_most=at_most,
-        contradiction=contradiction,
+        contradiction=contradiction, payer=payer,
     )  # fmt: skip
 
 
@@ -89,6 +90,29 @@ def test_of_two_that_fit_the_one_further_up_the_chain_wins() -> None:
     assert case.verdict.root_cause is not None
     assert case.verdict.root_cause.culprit.comm == "far"
     assert [one.culprit.comm for one in case.suspects] == ["far", "x"]
+
+
+@pytest.mark.parametrize(
+    ("tests", "payer", "remain"),
+    [
+        (PASSED, Party(comm="x"), ["far"]),
+        (PASSED, Party(comm="x", pid=7), ["far"]),
+        (PASSED, Party(comm="y"), ["far", "x"]),
+        (PASSED, None, ["far", "x"]),
+        (("passed", "passed", "untested", "untested"), Party(comm="x"), ["x", "far"]),
+    ],
+)
+def test_the_payer_of_what_is_found_is_no_suspect_beside_it(
+    tests: tuple[Outcome, ...], payer: Party | None, remain: list[str]
+) -> None:
+    seen = observation()
+    far = suspicion(tests, name="far", kind="zombie-cgroups", depth=3, payer=payer)
+    near = suspicion(PASSED, depth=1)
+    case = case_of(seen, scene(seen, [symptom(10, 5)]), [near, far], (), (), ())
+    assert [one.culprit.comm for one in case.suspects] == remain
+    told = [(one.culprit.comm, one.reason) for one in case.rejected]
+    is_paying = "x" not in remain
+    assert told == [("x", "it only pays for far: the chain above says how")] * is_paying
 
 
 def test_a_low_grade_accuses_nobody_and_is_still_listed() -> None:

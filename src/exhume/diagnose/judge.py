@@ -56,8 +56,11 @@ def case_of(
     # Several harms may lead to the same one.
     once = {(one.suspicion.kind, one.suspicion.culprit): one for one in reversed(standing)}
     standing = [one for one in standing if once[one.suspicion.kind, one.suspicion.culprit] is one]
-    rejected = tuple(_rejected(one, reason_against(one)) for one in graded if reason_against(one))
+    rejected = [_rejected(one, reason_against(one)) for one in graded if reason_against(one)]
     first = standing[0] if standing else None
+    paying = [one for one in standing if first is not None and _is_paying(one, first)]
+    standing = [one for one in standing if one not in paying]
+    rejected += [_rejected(one, _why_paying(first)) for one in paying if first is not None]
     book = _Book()
     chain: tuple[Link, ...] = ()
     if scene is not None:
@@ -76,7 +79,7 @@ def case_of(
         verdict=verdict,
         chain=chain,
         suspects=tuple(_suspect(one) for one in standing[:MOST_SUSPECTS]),
-        rejected=rejected,
+        rejected=tuple(rejected),
         risks=tuple(risks),
         evidence=tuple(book.evidence),
         actions=first.suspicion.actions if first and verdict.root_cause else Actions(),
@@ -126,6 +129,19 @@ def reason_against(one: Graded) -> str:
         if outcome == "failed"
     ]
     return f"it fails the test of {failed[0]}" if failed else ""
+
+
+def _is_paying(one: Graded, first: Graded) -> bool:
+    """Is it whom a chain that is found names as the payer, seen from nearer?"""
+    payer, who = first.suspicion.payer, one.suspicion.culprit
+    if payer is None or payer.known is None or first.confidence != "high":
+        return False
+    is_same = who.pid == payer.pid if who.pid and payer.pid else who.known == payer.known
+    return is_same and one.suspicion.depth < first.suspicion.depth
+
+
+def _why_paying(first: Graded) -> str:
+    return f"it only pays for {first.suspicion.culprit.name}: the chain above says how"
 
 
 def _rank(one: Graded) -> tuple[int, int, int]:
