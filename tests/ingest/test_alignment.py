@@ -22,7 +22,7 @@ from tests.ingest.sysstat import mpstat
 
 NS = 1_000_000_000
 EVENING = int(datetime(2026, 11, 15, 20, tzinfo=UTC).timestamp())
-BOOTED_NS = 1000 * NS
+BOOTED_NS = 5000 * NS
 """What the capture's clock says at its first sample."""
 SECONDS = 90
 NAME = "perf-gpu-7-20261115-2000{:02}-90s.txt"
@@ -164,6 +164,18 @@ def test_the_next_pieces_of_that_boot_keep_their_distance(tmp_path: Path) -> Non
     found = imported(tmp_path, **files)
     assert abs(start_seconds(found[first])) <= 0.15
     assert abs(start_seconds(found[second]) - 100) <= 0.15
+
+
+def test_of_a_night_of_captures_those_with_most_samples_are_tried(tmp_path: Path) -> None:
+    little = np.zeros((2, 10))
+    little[0, 0] = 1.0
+    files = {"mpstat.txt": table(uneven()), NAME.format(3): text(uneven())}
+    for minute in range(3, 15):  # which come before it
+        name = NAME.format(3).replace("2000", f"19{60 - minute}")
+        files[name] = text(little, -minute * 60 * NS)
+    found = imported(tmp_path, **files)
+    assert abs(start_seconds(found[NAME.format(3)])) <= 0.15
+    assert abs(start_seconds(found[name]) + minute * 60) <= 0.15
 
 
 def test_what_comes_later_follows_what_is_placed_already(tmp_path: Path) -> None:

@@ -87,21 +87,30 @@ def aligned(
         return list(inputs)
     sure = [(one.node, one.claim) for one in held if one.claim.trust >= Trust.FILE_NAME]
     sure += [(one.node, one.claim) for one in said if one.claim.trust > Trust.FILE_NAME]
-    tries = 0
-    found = []
-    for task, pieces in inputs:
+    found = list(inputs)
+    for number in _with_most_samples(inputs):
+        task, pieces = inputs[number]
         node, claim = node_of(task, pieces), _named_only(pieces)
         told = (own for other, own in sure if other in (node, ""))
-        if claim is None or tries >= _MOST_TRIES or any(_is_near(claim, own) for own in told):
-            found.append((task, pieces))
+        if claim is None or any(_is_near(claim, own) for own in told):
             continue
-        tries += 1
         near = [one for one in counters if one.node in (node, NAMELESS)]
         better = _fitted(task, [one for one in pieces if one.claim == claim], claim, near)
-        if better is not None and pieces[0].clock == ClockKind.KERNEL_LOG:
-            sure.append((node, better))
-        found.append((task, [_moved(one, claim, better) for one in pieces]))
+        if better is not None:
+            if pieces[0].clock == ClockKind.KERNEL_LOG:
+                sure.append((node, better))
+            found[number] = task, [_moved(one, claim, better) for one in pieces]
     return found
+
+
+def _with_most_samples(inputs: Sequence[Read]) -> list[int]:
+    """Which may be moved, and those first that tell most: the others of their boot follow."""
+    rows = {
+        number: sum(one.rows for one in pieces)
+        for number, (_, pieces) in enumerate(inputs)
+        if _named_only(pieces) is not None
+    }
+    return sorted(rows, key=lambda number: (-rows[number], number))[:_MOST_TRIES]
 
 
 def _counters(node: str, task: ReadTask, pieces: Sequence[PieceSummary]) -> Iterator[_Counters]:
@@ -127,8 +136,8 @@ def _is_near(claim: Claim, other: Claim) -> bool:
     return abs(claim.offset_ns - other.offset_ns) <= SAME_BOOT_NS
 
 
-def _moved(piece: PieceSummary, claim: Claim, better: Claim | None) -> PieceSummary:
-    return piece if better is None or piece.claim != claim else replace(piece, claim=better)
+def _moved(piece: PieceSummary, claim: Claim, better: Claim) -> PieceSummary:
+    return replace(piece, claim=better) if piece.claim == claim else piece
 
 
 def _fitted(
