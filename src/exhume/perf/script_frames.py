@@ -64,6 +64,11 @@ _FILE_AND_MORE = re.compile(rb"((?:.* )?\((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
 _BRANCH = re.compile(rb"(.*?\)) => +[0-9a-f]+ .*")
 
 
+# `less -S`, perf's own pager, ends a line that is wider than the screen with a mark.
+_CUT_OFFSET = re.compile(rb"\+(0(x[0-9a-f]{0,16})?)?>$")
+_CUT_FILES = (b" (/", b" ([")
+
+
 # Nearly all: no blanks and brackets in symbol and file. What the others are takes longer to tell.
 _USUAL = re.compile(rb"([0-9a-f]+) ([^ ()]+?)(?:\+0x[0-9a-f]+)? \(([^ ()+]+)\)")
 
@@ -197,7 +202,7 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
     if more := _FILE_AND_MORE.fullmatch(rest):
         rest = more[1]
     elif not rest.endswith(b")"):
-        return rest, b""
+        return _without_cut_file(rest), b""
     if rest.startswith(b"(") and _FILE_ALONE.fullmatch(rest):
         return b"", rest[1:-1]
     before = len(rest) - len(_DELETED) - 1 if rest.endswith(_DELETED + b")") else len(rest)
@@ -208,6 +213,14 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
     if at > 0:
         return rest[:at].rstrip(), rest[at + 2 : -1]
     return rest, b""
+
+
+def _without_cut_file(rest: bytes) -> bytes:
+    """The symbol of a line that lacks its end: the text was cut off, or copied from a screen."""
+    at = max(map(rest.rfind, _CUT_FILES))
+    if at > 0 and rest.find(b")", at) < 0:
+        return rest[:at].rstrip()
+    return _CUT_OFFSET.sub(b"", rest)
 
 
 class _Place(Struct, frozen=True):

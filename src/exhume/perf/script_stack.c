@@ -188,9 +188,15 @@ void xs_find_stack(const uint8_t *p, const uint8_t *end, int at_end, int has_tim
         if (hash_usual_frame(p, eol, line)) {
             s->has_frame |= p == s->begin;
         } else if (skip_spaces(p, eol) == eol) {
-            /* Some tools put an empty line between the head and its stack. */
-            if (p != s->begin || (eol + 1 < end && eol[1] != '\t')) goto found;
+            /* Some tools put an empty line between the head and its stack, some pages spaces for tabs, too. */
+            if (p != s->begin) goto found;
             if (eol + 1 >= end) break;
+            if (eol[1] != '\t') {
+                const uint8_t *next = eol + 1, *next_end = line_end(next, end);
+                if (next_end == end && !at_end && *next == ' ') break;
+                if (!has_times || *next != ' ' || !is_frame(next, next_end) || kind_of(next, next_end, how) != OF_STACK)
+                    goto found;
+            }
             s->begin = before = p = eol + 1;
             continue;
         } else {
