@@ -14,6 +14,7 @@ from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.script_ids import NO_IDS, NO_NAMES
 from exhume.ingest.streams import Source
 from exhume.model.core import NO_CORE
+from exhume.model.stack import Mode
 from exhume.perf import script
 from tests.ingest import made
 from tests.ingest.test_assemble_perf import named, rows_of
@@ -280,6 +281,21 @@ def test_without_names_and_ids_idle_cores_are_still_left_out(tmp_path: Path) -> 
     piece = piece_of(tmp_path, without_ids(made.script(1.0), ""))
     assert (piece.facts.samples, piece.facts.idle, len(named(piece))) == (200, 100, 100)
     assert NO_NAMES in piece.facts.notes
+
+
+@pytest.mark.parametrize(
+    ("event", "mode"),
+    [
+        ("sched:sched_switch", Mode.SYSTEM), ("probe_libc:malloc", Mode.USER),
+        ("cpu-clock", Mode.USER),
+    ],
+)  # fmt: skip
+def test_a_tracepoint_without_a_stack_was_hit_in_the_kernel(
+    event: str, mode: Mode, tmp_path: Path
+) -> None:
+    piece = piece_of(tmp_path, f"java 7/9 [001] 1.5: {event}: \njava 7/9 [001] 1.6: {event}: \n")
+    assert piece.sampled is not None
+    assert set(piece.sampled.tree.mode[rows_of(piece).node]) == {mode}
 
 
 def test_what_the_kernel_dropped_is_told_as_of_perf_data(tmp_path: Path) -> None:

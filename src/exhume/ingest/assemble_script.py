@@ -221,7 +221,8 @@ class ScriptAssembler:
         )
 
     def _finish(self, reader: ScriptReader, broken: str) -> Piece:
-        tree, renumbered = self._stacks.finish()
+        in_kernel = eventnames.is_in_kernel(self._wanted.measure)
+        tree, renumbered = self._stacks.finish(lost_in_kernel=in_kernel)
         header, seen = reader.header, self._collected.seen
         pid, tid, comm = (self._threads.column(number) for number in range(3))
         names = list(self._comms)
