@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,19 @@ def test_of_several_captures_in_one_file_it_is_told(count: int, tmp_path: Path) 
     assert (piece.facts.samples, piece.hints.node) == (200 * count, "node-0")
     assert (MORE_HEADERS.format(3) in piece.facts.notes) == (count == 3)
     assert not any("belong to no sample" in problem for problem in piece.facts.problems)
+
+
+def test_several_captures_in_one_file_end_when_the_last_of_them_was_captured(
+    tmp_path: Path,
+) -> None:
+    first, second, third = (
+        made.script(1.0, host="a", start_ns=at * made.NS).replace("20:21:09", f"20:{minute}:09")
+        for at, minute in ((100, 21), (700, 31), (1300, 41))
+    )
+    piece = piece_of(tmp_path, first + third + second)
+    assert piece.claim is not None
+    at = datetime(2026, 11, 15, 20, 41, 9, tzinfo=UTC).timestamp()
+    assert piece.claim.offset_ns / made.NS == pytest.approx(at - 1301, abs=0.1)
 
 
 def test_memory_is_bounded_however_different_its_stacks_are(

@@ -31,6 +31,7 @@ from exhume.perf import eventnames
 from exhume.perf.bounds import MORE_NAMES, MOST_NAMES, MOST_THREADS
 from exhume.perf.joins import Rows
 from exhume.perf.script import ScriptBlock, ScriptReader
+from exhume.perf.script_header import ScriptHeader
 from exhume.perf.script_scan import BEYOND, NO_NUMBER, Scanned
 
 _SIDE_BAND = "PERF_RECORD_"
@@ -249,8 +250,7 @@ class ScriptAssembler:
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
             claim=self._context.clock.of_script(
                 self._source.path,
-                # What it says of a clock is not said of these times.
-                replace(header, clock="", reference=None) if self._times.is_relative else header,
+                self._clock_header(reader),
                 seen.first_ns,
                 seen.last_ns,
             ),
@@ -263,6 +263,12 @@ class ScriptAssembler:
             ),
             facts=self._facts(reader, rows, tree, broken),
         )
+
+    def _clock_header(self, reader: ScriptReader) -> ScriptHeader:
+        """What it says of the clock of its times."""
+        # Of several captures in one file the last sample is of the one that ended last.
+        header = replace(reader.header, captured=reader.captured)
+        return replace(header, clock="", reference=None) if self._times.is_relative else header
 
     @property
     def _has_too_many(self) -> bool:
