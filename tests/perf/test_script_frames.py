@@ -57,6 +57,10 @@ def test_lines_of_other_fields_are_no_frames_and_not_odd(line: str) -> None:
         ("be552274c0854800 [unknown] ([unknown])", UNKNOWN_FRAME),
         ("ffffffff9b201293 [unknown] ([unknown])", UNKNOWN_KERNEL_FRAME),
         ("ffffffff9b201293 [unknown] ([kernel.kallsyms])", UNKNOWN_KERNEL_FRAME),
+        ("c000000000a1b2c4 [unknown] ([unknown])", UNKNOWN_KERNEL_FRAME),  # POWER
+        ("c0000000000b1234 system_call+0x38", Frame("system_call", "kernel", KERNEL)),
+        ("c0a1b2c400000000 [unknown] ([unknown])", UNKNOWN_FRAME),
+        ("c000a1b2c4 [unknown] ([unknown])", UNKNOWN_FRAME),  # Go's heap
         ("7f operator()(int (*)(int), int) const+0x2 (/opt/a b (deleted))",
          Frame("operator()(int (*)(int), int) const", "a b", USER)),
         ("7f main (/opt/My App (x86)/bin/foo)", Frame("main", "foo", USER)),

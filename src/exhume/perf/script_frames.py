@@ -46,6 +46,8 @@ _VSYSCALL = "[vsyscall]"
 # Where the kernel's half begins, on x86-64 and arm64; garbage from stacks without frame pointers
 # may lie anywhere below.
 _KERNEL_HALF = 0xFFFF << 48
+# On POWER it is at the beginning of this terabyte; no garbage begins with so many bits of it.
+_POWER_KERNEL = 0xC00000
 _OFFSET = re.compile(rb"\+0x([0-9a-f]{1,16})$")
 # `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
 _SOURCE_LINE = re.compile(rb".*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
@@ -252,7 +254,7 @@ def _place(file: bytes, is_high: bool) -> _Place:
 
 def _frames(address: int, name: str, file: bytes, in_file: int | None = None) -> list[Frame]:
     """`in_file`: where in the file the code is, which is the same in each process."""
-    place = _place(file, address >= _KERNEL_HALF)
+    place = _place(file, _is_high(address))
     kernel, module = place.kernel, place.module
     if name.endswith("_[k]"):
         name, kernel = name.removesuffix("_[k]"), kernel or KERNEL_MODULE
@@ -273,7 +275,11 @@ def _frames(address: int, name: str, file: bytes, in_file: int | None = None) ->
 
 def kernel_module(path: str, address: int) -> str | None:
     """`kernel`, the name of one of its modules, or None where the file is no part of the kernel."""
-    return _kernel_module(path, address >= _KERNEL_HALF)
+    return _kernel_module(path, _is_high(address))
+
+
+def _is_high(address: int) -> bool:
+    return address >= _KERNEL_HALF or address >> 40 == _POWER_KERNEL
 
 
 def _kernel_module(path: str, is_high: bool) -> str | None:
