@@ -91,6 +91,18 @@ def test_what_was_sampled_by_time_counts_beside_another_event() -> None:
     assert sampled_windows(recording, at(0, 20), of_time=True) == (at(10, 6),)
 
 
+def test_few_samples_far_apart_are_no_single_call() -> None:
+    """Three in a row are chance; what lies between them nobody saw."""
+    rare = (Stretch(START, "cycles", 1.0),)
+    seconds: list[Sample] = [(1, float(at), APP, USER) for at in range(40)]
+    for begin, length in ((5, 3), (12, 7), (25, 10)):
+        seconds[begin : begin + length] = [
+            (1, float(at), APP, READ) for at in range(begin, begin + length)
+        ]
+    found = kernel_holds(recorded(seconds, 40.0, rare), at(0, 40))
+    assert [one.window for one in found] == [at(25, 10)]
+
+
 def test_one_with_a_user_sample_in_between_is_not_one_call() -> None:
     broken = [*stay(5, 1.5), (1, 6.5, APP, USER), *stay(6.51, 1.49)]
     assert kernel_holds(recorded(around() + broken), at(0, 20)) == ()

@@ -33,6 +33,9 @@ LEAST_CALL_NS = 2 * SECOND_NS
 _PART, _SOME, _TRACE = 0.4, 0.2, 0.04
 """Of a second, in the kernel: from here on it may be part of a hold, or the rest of one."""
 _LEAST_MUCH = 2
+_LEAST_ON_CORE, _LEAST_OF_CALL = 3, 8
+"""Samples. Of a capture at 1 Hz three in a row are in the kernel by chance, each of a call of its
+own: of a process that is there a third of its time, twice a minute."""
 _SECOND = 0xFFFFFFFF
 _OFF_CORE_NS = 400_000_000
 """Others have their turn within that; whoever is away for longer may have slept."""
@@ -189,6 +192,7 @@ def _runs(stretch: _Stretch, off_core_ns: int) -> Iterator[_Run]:
     """Unbroken by user mode; on a core also by anybody else."""
     view = stretch.view
     tree, threads = view.tree().tree, view.threads().threads
+    least = _LEAST_OF_CALL if off_core_ns else _LEAST_ON_CORE
     for part in chosen(view, stretch.window, stretch.wanted, cut_at_clocks=True, of_time=True):
         weight = part.run.weight_ns
         if not weight or not len(part):
@@ -205,7 +209,7 @@ def _runs(stretch: _Stretch, off_core_ns: int) -> Iterator[_Run]:
         wall = view.clock.to_wall(time)
         for begin, end in pairwise(edges):
             # Of the idle task only interrupts are seen.
-            if in_kernel[begin] and threads.pid[row[begin]] != 0 and end - begin > 2:
+            if in_kernel[begin] and threads.pid[row[begin]] != 0 and end - begin >= least:
                 here = slice(begin, end)
                 yield _Run(int(row[begin]), core[here], node[here], wall[here], weight)
 
