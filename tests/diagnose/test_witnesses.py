@@ -9,7 +9,9 @@ import pytest
 from exhume.diagnose.witnesses import can_tell_of_harm, mute_samples
 from tests.diagnose.made_up import event, observation, series, span
 
-MINUTES: dict[str, Any] = {"sampled": (span(0, 120),), "unnamed_kernel_ratio": 0.1}
+MINUTES: dict[str, Any] = {
+    "sampled": (span(0, 120),), "timed": (span(0, 120),), "unnamed_kernel_ratio": 0.1,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -19,8 +21,9 @@ MINUTES: dict[str, Any] = {"sampled": (span(0, 120),), "unnamed_kernel_ratio": 0
         (MINUTES, True),
         (MINUTES | {"unnamed_kernel_ratio": 0.9}, False),
         (MINUTES | {"unnamed_kernel_ratio": None}, False),
-        (MINUTES | {"sampled": (span(0, 31),)}, False),
-        (MINUTES | {"sampled": (span(60, 63),)}, True),
+        (MINUTES | {"timed": (span(0, 31),)}, False),
+        (MINUTES | {"timed": ()}, False),
+        (MINUTES | {"timed": (span(60, 63),)}, True),
     ],
 )
 def test_samples_tell_with_names_and_for_long_enough(more: dict[str, Any], can_tell: bool) -> None:
@@ -42,7 +45,8 @@ def test_why_samples_tell_nothing_is_said_with_what_to_record() -> None:
         (MINUTES, ""),
         ({}, ""),
         (MINUTES | {"unnamed_kernel_ratio": None}, "as root"),
-        (MINUTES | {"sampled": (span(0, 5),)}, "capture two minutes"),
+        (MINUTES | {"timed": (span(0, 5),)}, "capture two minutes"),
+        (MINUTES | {"timed": ()}, "no measure of time"),
     ):
         found = mute_samples(observation(window=span(0, 120), **more))
         assert said in found

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from exhume.ingest.piece import ClockKind, Piece, Trust
 from exhume.ingest.script_ids import NO_IDS, NO_NAMES
 from exhume.ingest.streams import Source
 from exhume.model.core import NO_CORE
+from exhume.model.stack import Mode
 from exhume.perf import script
 from tests.ingest import made
 from tests.ingest.test_assemble_perf import named, rows_of
@@ -186,6 +188,19 @@ def test_of_several_captures_in_one_file_it_is_told(count: int, tmp_path: Path) 
     assert not any("belong to no sample" in problem for problem in piece.facts.problems)
 
 
+def test_several_captures_in_one_file_end_when_the_last_of_them_was_captured(
+    tmp_path: Path,
+) -> None:
+    first, second, third = (
+        made.script(1.0, host="a", start_ns=at * made.NS).replace("20:21:09", f"20:{minute}:09")
+        for at, minute in ((100, 21), (700, 31), (1300, 41))
+    )
+    piece = piece_of(tmp_path, first + third + second)
+    assert piece.claim is not None
+    at = datetime(2026, 11, 15, 20, 41, 9, tzinfo=UTC).timestamp()
+    assert piece.claim.offset_ns / made.NS == pytest.approx(at - 1301, abs=0.1)
+
+
 def test_memory_is_bounded_however_different_its_stacks_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +295,21 @@ def test_without_names_and_ids_idle_cores_are_still_left_out(tmp_path: Path) -> 
     piece = piece_of(tmp_path, without_ids(made.script(1.0), ""))
     assert (piece.facts.samples, piece.facts.idle, len(named(piece))) == (200, 100, 100)
     assert NO_NAMES in piece.facts.notes
+
+
+@pytest.mark.parametrize(
+    ("event", "mode"),
+    [
+        ("sched:sched_switch", Mode.SYSTEM), ("probe_libc:malloc", Mode.USER),
+        ("cpu-clock", Mode.USER),
+    ],
+)  # fmt: skip
+def test_a_tracepoint_without_a_stack_was_hit_in_the_kernel(
+    event: str, mode: Mode, tmp_path: Path
+) -> None:
+    piece = piece_of(tmp_path, f"java 7/9 [001] 1.5: {event}: \njava 7/9 [001] 1.6: {event}: \n")
+    assert piece.sampled is not None
+    assert set(piece.sampled.tree.mode[rows_of(piece).node]) == {mode}
 
 
 def test_what_the_kernel_dropped_is_told_as_of_perf_data(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from exhume.cli.main import main
 from exhume.inquiry.asked import CANT_TELL, Question
 from exhume.inquiry.check import check_imported
@@ -78,6 +80,21 @@ def test_samples_without_names_cannot_tell_that_nobody_was_harmed(tmp_path: Path
     unnamed = re.sub(r"\S+ \(\[kernel", "[unknown] ([kernel", made.script(40.0))
     text = made.write(tmp_path / "perf-node-1-20261115-201517-40s.txt", unnamed)
     assert case_of(tmp_path, "text", text).verdict.status == "unknown"
+
+
+@pytest.mark.parametrize("event", ["cpu-clock", "sched:sched_switch", "page-faults"])
+def test_who_is_seen_whenever_something_happens_was_not_held(event: str, tmp_path: Path) -> None:
+    """A thread that falls asleep in the same call a hundred times a second is no victim."""
+    before = made.script(60.0).replace("worker    70", "others    50")
+    text = (before + made.script(20.0, start_ns=65 * made.NS)).replace("cpu-clock", event)
+    case = case_of(tmp_path, "out", made.write(tmp_path / "out.txt", text))
+    if event == "cpu-clock":
+        assert case.symptom is not None
+        assert case.symptom.victim.comm == "worker"
+        return
+    assert (case.verdict.status, case.verdict.summary) == ("unknown", CANT_TELL)
+    assert (case.symptom, case.suspects) == (None, ())
+    assert any("no measure of time" in gap for gap in case.gaps)
 
 
 def test_a_log_that_is_silent_tells_that_nobody_was_harmed(tmp_path: Path) -> None:

@@ -27,6 +27,18 @@ def test_modifiers_and_units_do_not_make_another_event(name: str, plain: str) ->
 
 
 @pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sched:sched_switch", True), ("raw_syscalls:sys_enter/call-graph=no/", True),
+        ("probe:tcp_sendmsg", True), ("probe_libc:malloc", False), ("sdt_qemu:start", False),
+        ("mem:0x7f00:rw", False), ("cycles:k", False), ("page-faults", False), ("", False),
+    ],
+)  # fmt: skip
+def test_tracepoints_are_hit_in_the_kernel(name: str, expected: bool) -> None:
+    assert eventnames.is_in_kernel(name) == expected
+
+
+@pytest.mark.parametrize(
     ("names", "kept"),
     [
         (["cycles:u", "cycles"], {"cycles"}), (["cycles:u", "cycles:k"], {"cycles:u", "cycles:k"}),

@@ -215,6 +215,15 @@ def test_stacks_may_be_empty_follow_an_empty_line_or_stand_at_the_margin() -> No
     ]  # fmt: skip
 
 
+def test_an_empty_line_may_stand_above_a_stack_of_spaces_too() -> None:
+    """As pages show it. A thread's name may look like an address where there are no stacks."""
+    stack = "         7f0000 x (/bin/x)\n        7f0010 main+0x1 (/bin/x)\n"
+    text = f"a 1 1.0: cycles:\n\n{stack}\n  bd 2 2.0: cycles:\n\n  dd 3 3.0: cycles:\n\n{stack}"
+    rows, reader = read(text)
+    assert [(row.comm, row.stack) for row in rows] == [("a", stack), ("bd", ""), ("dd", stack)]
+    assert reader.odd_lines == 0
+
+
 def test_comments_carriage_returns_and_odd_lines_cost_nothing_else() -> None:
     text = (
         f"# header\n#\na 1 1.0: cycles:\r\n{STACK}\r\n\r\nnonsense\n\nb 2 2.0: cycles:\n{STACK}\n"

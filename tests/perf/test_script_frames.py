@@ -57,6 +57,10 @@ def test_lines_of_other_fields_are_no_frames_and_not_odd(line: str) -> None:
         ("be552274c0854800 [unknown] ([unknown])", UNKNOWN_FRAME),
         ("ffffffff9b201293 [unknown] ([unknown])", UNKNOWN_KERNEL_FRAME),
         ("ffffffff9b201293 [unknown] ([kernel.kallsyms])", UNKNOWN_KERNEL_FRAME),
+        ("c000000000a1b2c4 [unknown] ([unknown])", UNKNOWN_KERNEL_FRAME),  # POWER
+        ("c0000000000b1234 system_call+0x38", Frame("system_call", "kernel", KERNEL)),
+        ("c0a1b2c400000000 [unknown] ([unknown])", UNKNOWN_FRAME),
+        ("c000a1b2c4 [unknown] ([unknown])", UNKNOWN_FRAME),  # Go's heap
         ("7f operator()(int (*)(int), int) const+0x2 (/opt/a b (deleted))",
          Frame("operator()(int (*)(int), int) const", "a b", USER)),
         ("7f main (/opt/My App (x86)/bin/foo)", Frame("main", "foo", USER)),
@@ -74,6 +78,16 @@ def test_lines_of_other_fields_are_no_frames_and_not_odd(line: str) -> None:
         ("ffffffff81000000 [unknown] ([unknown]+0x0)", UNKNOWN_KERNEL_FRAME),
         ("ffffffff81000000 walk+0x3 ([guest.kernel.kallsyms.1440])",
          Frame("walk", "kernel", KERNEL)),
+        # cut off, or wider than the screen it was copied from
+        ("576c8e _PyUnicodeWriter_PrepareInternal+0xce (/usr/bin/pytho>",
+         Frame("_PyUnicodeWriter_PrepareInternal", "", USER)),
+        ("ffffffffad3980f0 __perf_event_task_sched_in+0x90 ([kernel>",
+         Frame("__perf_event_task_sched_in", "kernel", KERNEL)),
+        ("ffffffffad3980f0 finish_task_switch.isra.0+0x1>",
+         Frame("finish_task_switch.isra.0", "kernel", KERNEL)),
+        ("7f std::less<int>::operator()(int (*)(int)) const+0x2 (/opt/a b (dele",
+         Frame("std::less<int>::operator()(int (*)(int)) const", "", USER)),
+        ("7f std::vector<int>", Frame("std::vector<int>", "", USER)),
         ("7f00", UNKNOWN_FRAME),
         ("9c51fd34 a.String.hash ([JIT app cache])",
          Frame("a.String.hash", "[JIT app cache]", USER)),

@@ -47,6 +47,7 @@ def test_stacks_that_say_the_same_are_one(one: str, other: str) -> None:
         ("401 [unknown] (/bin/x)", "402 [unknown] (/bin/x)"),  # named by where it is
         ("401 [unknown] ([unknown])", "ffffffff81000001 [unknown] ([unknown])"),
         ("401 f ([unknown])", "ffffffff81000001 f ([unknown])"),
+        ("401 [unknown] ([unknown])", "c000000000a1b2c4 [unknown] ([unknown])"),
         ("1 ab+0x1 (/x)", "1 a+0x1 (/xb)"),
         ("1 a+0x1 (/x+0x1 (deleted))", "1 a+0x1 (/x+0x2 (deleted))"),
         ("1 a+0x1 (/x)\n2 b+0x2 (/x)", "2 b+0x2 (/x)\n1 a+0x1 (/x)"),
@@ -71,7 +72,7 @@ def test_a_function_that_calls_itself_is_another_stack_each_time() -> None:
         "{:>16x} a+0x{:x}",
     ],
 )
-@pytest.mark.parametrize("half", [0, 0xFFFF << 48])
+@pytest.mark.parametrize("half", [0, 0xFFFF << 48, 0xC0 << 56])
 def test_a_line_says_the_same_however_it_is_set_off(line: str, half: int) -> None:
     """perf's own columns are read by a shorter way than lines that others have changed."""
     usual = line.format(0x401000 + half, 0x1F)

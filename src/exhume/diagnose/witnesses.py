@@ -27,6 +27,12 @@ def mute_samples(seen: Observation) -> str:
     """Why samples that have names tell nothing of harm, and what to record; empty where they do."""
     if not seen.sampled or is_unnamed(seen) or _tell_samples(seen):
         return ""
+    if not seen.timed:
+        return (
+            "the samples are of an event that is no measure of time on a core: who was there, and "
+            "held in one kernel call, can't be told; capture cycles or cpu-clock (perf record -F "
+            "97 -g -a)"
+        )
     if seen.unnamed_kernel_ratio is None:
         return (
             "no sample is of the kernel: who was held in one kernel call can't be told; capture "
@@ -52,5 +58,5 @@ def _tell_samples(seen: Observation) -> bool:
         return False
     return any(
         one.end_ns - max(one.start_ns, seen.window.start_ns + KNOWN_BEFORE_NS) >= HELD_NS
-        for one in seen.sampled
+        for one in seen.timed
     )

@@ -31,6 +31,7 @@ from exhume.perf import eventnames
 from exhume.perf.bounds import MORE_NAMES, MOST_NAMES, MOST_THREADS
 from exhume.perf.joins import Rows
 from exhume.perf.script import ScriptBlock, ScriptReader
+from exhume.perf.script_header import ScriptHeader
 from exhume.perf.script_scan import BEYOND, NO_NUMBER, Scanned
 
 _SIDE_BAND = "PERF_RECORD_"
@@ -221,7 +222,8 @@ class ScriptAssembler:
         )
 
     def _finish(self, reader: ScriptReader, broken: str) -> Piece:
-        tree, renumbered = self._stacks.finish()
+        in_kernel = eventnames.is_in_kernel(self._wanted.measure)
+        tree, renumbered = self._stacks.finish(lost_in_kernel=in_kernel)
         header, seen = reader.header, self._collected.seen
         pid, tid, comm = (self._threads.column(number) for number in range(3))
         names = list(self._comms)
@@ -248,8 +250,7 @@ class ScriptAssembler:
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
             claim=self._context.clock.of_script(
                 self._source.path,
-                # What it says of a clock is not said of these times.
-                replace(header, clock="", reference=None) if self._times.is_relative else header,
+                self._clock_header(reader),
                 seen.first_ns,
                 seen.last_ns,
             ),
@@ -262,6 +263,12 @@ class ScriptAssembler:
             ),
             facts=self._facts(reader, rows, tree, broken),
         )
+
+    def _clock_header(self, reader: ScriptReader) -> ScriptHeader:
+        """What it says of the clock of its times."""
+        # Of several captures in one file the last sample is of the one that ended last.
+        header = replace(reader.header, captured=reader.captured)
+        return replace(header, clock="", reference=None) if self._times.is_relative else header
 
     @property
     def _has_too_many(self) -> bool:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from exhume.ingest.piece import Claim, Trust
 from exhume.perf.datafile import PerfData
-from exhume.perf.script_header import ScriptHeader
+from exhume.perf.script_header import ScriptHeader, captured_at
 
 NS = 1_000_000_000
 CLOCK_REALTIME = 0
@@ -39,7 +39,6 @@ _HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
 _BOTH_READ = "both clocks were recorded"
 _MOST_UPTIME_NS = 20 * 365 * DAY_NS
 WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
-_CAPTURED = "%a %b %d %H:%M:%S %Y"
 
 
 class ClockHints(Struct, frozen=True):
@@ -164,10 +163,7 @@ def _digits_ns(digits: str, zone: tzinfo) -> int | None:
 
 
 def _captured_ns(text: str, zone: tzinfo) -> int | None:
-    try:
-        found = datetime.strptime(text, _CAPTURED) if text else None
-    except ValueError:
-        return None
+    found = captured_at(text)
     return None if found is None else _seconds_ns(found.replace(tzinfo=zone))
 
 

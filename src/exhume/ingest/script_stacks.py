@@ -187,11 +187,15 @@ class ScriptStacks:
         leaves = [int(self._paths[one][-1]) for one in stack.tolist()]
         return self._tree.children(ends, np.array(leaves, np.int64))
 
-    def finish(self) -> tuple[StackTree, I64]:
-        """The tree, and each node's new number."""
+    def finish(self, *, lost_in_kernel: bool = False) -> tuple[StackTree, I64]:
+        """The tree, and each node's new number. `lost_in_kernel`: where no stack is told at all,
+        it was code of the kernel that was sampled."""
         ends = np.concatenate([np.empty(0, np.int64), *self._ends])
         modes = np.concatenate([np.empty(0, np.uint8), *self._end_modes])
-        return self._tree.finish(self._frames.frames, ends, modes)
+        tree, renumbered = self._tree.finish(self._frames.frames, ends, modes)
+        if lost_in_kernel and LOST_STACK_FRAME in tree.frames:
+            tree.mode[tree.frame == tree.frames.index(LOST_STACK_FRAME)] = Mode.SYSTEM
+        return tree, renumbered
 
 
 def _address(stack: bytes) -> int:

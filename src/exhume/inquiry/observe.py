@@ -30,7 +30,8 @@ from exhume.store.queries.series import series
 from exhume.store.queries.units import lifecycles
 from exhume.store.queries.zombies import zombies
 from exhume.store.recording import Recording
-from exhume.store.view import wall_intervals
+from exhume.store.rollups import MINUTE_NS
+from exhume.store.view import units_of_time, wall_intervals
 
 SYMPTOM_FIELDS = (
     "memcg.zombies", "memcg.tracked", "unit.restarts", "container.restarts", "container.total",
@@ -61,7 +62,7 @@ def observe(recording: Recording, window: Window) -> Observation:
         kernel=next((one.kernel for one in reversed(ran) if one.kernel), ""),
         boots=ran,
         recorded_seconds=recorded_seconds(recording, window),
-        sampled_seconds=seconds_sampled(recording, window),
+        sampled_seconds=seconds_sampled(recording, window, of_time=True),
         load=core_load(recording, window),
         series=_series(recording, SYMPTOM_FIELDS, window)
         | _series(recording, _LOOKS_AT_UNITS if units else (), window, units),
@@ -75,6 +76,7 @@ def observe(recording: Recording, window: Window) -> Observation:
         unnamed_kernel_ratio=unnamed_kernel_ratio(recording, window),
         notes=tuple(recording.problems(window)),
         sampled=sampled_windows(recording, window),
+        timed=sampled_windows(recording, window, of_time=True),
     )
     seen = replace(seen, unbroken=_unbroken(recording, seen))
     short = window.end_ns - window.start_ns <= SHORT_NS
@@ -193,9 +195,11 @@ def _frame_ms(recording: Recording, window: Window) -> dict[str, dict[str, int]]
     for view in recording.views(window):
         with recording.sparing(view):
             rows, frames = view.frame_minutes(), view.tree().tree.frames
-            key = (rows.process.astype(np.int64) << 32) | rows.frame
+            minutes = int(rows.minute.max()) + 1 if len(rows.minute) else 0
+            keep = units_of_time(view, MINUTE_NS, minutes)[rows.minute]
+            key = ((rows.process.astype(np.int64) << 32) | rows.frame)[keep]
             packed, place = np.unique(key, return_inverse=True)
-            took = np.bincount(place, rows.inclusive_ms, len(packed))
+            took = np.bincount(place, rows.inclusive_ms[keep], len(packed))
             for one, ms in zip(packed.tolist(), took.tolist(), strict=True):
                 own = found.setdefault(frames[one >> 32].name, {})
                 name = frames[one & 0xFFFFFFFF].name

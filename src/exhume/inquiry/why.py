@@ -212,7 +212,8 @@ def would_have_told(recording: Recording, seen: Observation) -> bool:
 def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:
     of_files = is_imported(recording)
     found = list(seen.notes)
-    if seen.sampled_seconds < _MOSTLY * seen.recorded_seconds:
+    is_sampled = bool(seen.timed) or not seen.sampled  # of another event that is said below
+    if is_sampled and seen.sampled_seconds < _MOSTLY * seen.recorded_seconds:
         found.append(
             "most of this window has no stack samples: who was on a core can't be told; "
             + ("" if of_files else "record with CAP_PERFMON, or ")

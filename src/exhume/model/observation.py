@@ -52,7 +52,7 @@ class Observation(Struct, frozen=True):
     boots: tuple[Boot, ...]
     recorded_seconds: float
     sampled_seconds: float
-    """How much of the window has stack samples."""
+    """How much of the window has stack samples that measure time on a core."""
     load: CoreLoad | None
     """None where no times of cores were recorded."""
     series: Mapping[str, tuple[SeriesAnswer, ...]]
@@ -81,6 +81,8 @@ class Observation(Struct, frozen=True):
     sampled: tuple[Window, ...] = ()
     """Where the window has stack samples, and with them starts of processes; empty where that is
     not known."""
+    timed: tuple[Window, ...] = ()
+    """Of these, where samples measure time on a core: switches and faults come when they like."""
 
     def node_series(self, name: str) -> SeriesAnswer | None:
         return next(iter(self.series.get(name, ())), None)

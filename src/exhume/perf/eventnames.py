@@ -29,6 +29,7 @@ UNKNOWN = "unknown"
 _CLOCKS = ("cpu-clock", "task-clock")
 _ALIASES = ("cpu-cycles", "branch-instructions", "faults", "cs", "migrations")
 _KNOWN = frozenset((*_HARDWARE, *_SOFTWARE, *_ALIASES))
+_NOT_IN_KERNEL = ("probe_", "sdt_", "uprobes", "mem")
 # The kernel's timer for them fires every 10 µs at most (perf_swevent_hrtimer).
 _LEAST_CLOCK_NS = 10_000
 # `cpu_core/cycles/P` and `cpu/cpu-cycles,period=…/` name a PMU and its event, `cycles/period=…/u`
@@ -106,6 +107,15 @@ def preference(name: str) -> int:
 def is_time_like(name: str) -> bool:
     """Where nobody says what was sampled, it is taken to be perf's default, which is."""
     return plain(name) in (*_TIME_LIKE, "", UNKNOWN)
+
+
+def is_in_kernel(name: str) -> bool:
+    """Is it a tracepoint, or a probe, that is hit nowhere but in the kernel's code?
+
+    `perf probe -x` makes `probe_libc:malloc`, and finds `sdt_qemu:…`; `mem:0x7f00:rw` is data.
+    """
+    group, _, event = plain(name).partition(":")
+    return bool(event) and not group.startswith(_NOT_IN_KERNEL)
 
 
 def no_time(name: str) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from exhume.errors import ParseError
 from exhume.perf import script_header
 from exhume.perf.records import Lost
-from exhume.perf.script_header import MAX_HEADER_BYTES, ScriptHeader
+from exhume.perf.script_header import MAX_HEADER_BYTES, ScriptHeader, newest_capture
 from exhume.perf.script_scan import Scanned, Scanner, fitting
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ MAX_SAMPLE_BYTES = 64 << 20
 MAX_STACKS = 1 << 18
 """Distinct stacks (or lines) remembered; then they are numbered anew: memory stays bounded."""
 _SHOWN_BYTES = 60
+_MOST_DATED = 1 << 12
+"""A year of captures of two hours each, in one file."""
 _MARK = re.compile(rb"^[ \t]*# ========[ \t]*\r?\n(?P<opens>(?=[ \t]*# [a-z]))?", re.MULTILINE)
 """Stands above and below the header of `perf script --header`."""
 _COMMENTS = re.compile(rb"(?:#[^\n]*(?:\n|\Z)|\n)*")
@@ -68,6 +70,8 @@ class ScriptReader:
         """What the kernel dropped while it was recorded, as far as the text says."""
         self.headers = int(begin < end)
         """How many there are as of now: more than one are of several captures in one file."""
+        self.captured = self.header.captured
+        """When the last of them ended, as of now."""
 
     def blocks(self) -> Iterator[ScriptBlock]:
         scanner: Scanner | None = None
@@ -81,6 +85,8 @@ class ScriptReader:
                 found = scanner.read(text, window.at_end)
             self.lost += found.lost
             self.headers += found.headers
+            if found.headers and self.headers < _MOST_DATED:
+                self.captured = newest_capture(self.captured, text[: found.consumed])
             self._note_odd(found, text, offset)
             window.skip(found.consumed)
             if scanner is not None and len(found):

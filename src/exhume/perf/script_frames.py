@@ -46,6 +46,8 @@ _VSYSCALL = "[vsyscall]"
 # Where the kernel's half begins, on x86-64 and arm64; garbage from stacks without frame pointers
 # may lie anywhere below.
 _KERNEL_HALF = 0xFFFF << 48
+# On POWER it is at the beginning of this terabyte; no garbage begins with so many bits of it.
+_POWER_KERNEL = 0xC00000
 _OFFSET = re.compile(rb"\+0x([0-9a-f]{1,16})$")
 # `perf script -F +srcline` writes these below a frame: `gcmodule.c:488`, `libc.so.6[25f33]`.
 _SOURCE_LINE = re.compile(rb".*(:\d+|:\?|\[[0-9a-f]+\])( \(inlined\))?")
@@ -62,6 +64,11 @@ _FILE_ALONE = re.compile(rb"\([^()]*( \(deleted\))?\)")
 _FILE_AND_MORE = re.compile(rb"((?:.* )?\((?:/[^()]*|\[[^()]*\])\))\s+\S.*")
 # `4004a0 main+0x10 (/bin/a) =>     7f2210 puts+0x0 (/lib/libc.so.6)`: a branch, and where it went.
 _BRANCH = re.compile(rb"(.*?\)) => +[0-9a-f]+ .*")
+
+
+# `less -S`, perf's own pager, ends a line that is wider than the screen with a mark.
+_CUT_OFFSET = re.compile(rb"\+(0(x[0-9a-f]{0,16})?)?>$")
+_CUT_FILES = (b" (/", b" ([")
 
 
 # Nearly all: no blanks and brackets in symbol and file. What the others are takes longer to tell.
@@ -197,7 +204,7 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
     if more := _FILE_AND_MORE.fullmatch(rest):
         rest = more[1]
     elif not rest.endswith(b")"):
-        return rest, b""
+        return _without_cut_file(rest), b""
     if rest.startswith(b"(") and _FILE_ALONE.fullmatch(rest):
         return b"", rest[1:-1]
     before = len(rest) - len(_DELETED) - 1 if rest.endswith(_DELETED + b")") else len(rest)
@@ -208,6 +215,14 @@ def _split(rest: bytes) -> tuple[bytes, bytes]:
     if at > 0:
         return rest[:at].rstrip(), rest[at + 2 : -1]
     return rest, b""
+
+
+def _without_cut_file(rest: bytes) -> bytes:
+    """The symbol of a line that lacks its end: the text was cut off, or copied from a screen."""
+    at = max(map(rest.rfind, _CUT_FILES))
+    if at > 0 and rest.find(b")", at) < 0:
+        return rest[:at].rstrip()
+    return _CUT_OFFSET.sub(b"", rest)
 
 
 class _Place(Struct, frozen=True):
@@ -239,7 +254,7 @@ def _place(file: bytes, is_high: bool) -> _Place:
 
 def _frames(address: int, name: str, file: bytes, in_file: int | None = None) -> list[Frame]:
     """`in_file`: where in the file the code is, which is the same in each process."""
-    place = _place(file, address >= _KERNEL_HALF)
+    place = _place(file, _is_high(address))
     kernel, module = place.kernel, place.module
     if name.endswith("_[k]"):
         name, kernel = name.removesuffix("_[k]"), kernel or KERNEL_MODULE
@@ -260,7 +275,11 @@ def _frames(address: int, name: str, file: bytes, in_file: int | None = None) ->
 
 def kernel_module(path: str, address: int) -> str | None:
     """`kernel`, the name of one of its modules, or None where the file is no part of the kernel."""
-    return _kernel_module(path, address >= _KERNEL_HALF)
+    return _kernel_module(path, _is_high(address))
+
+
+def _is_high(address: int) -> bool:
+    return address >= _KERNEL_HALF or address >> 40 == _POWER_KERNEL
 
 
 def _kernel_module(path: str, is_high: bool) -> str | None:

@@ -21,6 +21,8 @@ _ASKED_PERIOD = re.compile(r"\s(?:-c ?|--count[= ])(\d+)")
 # `# reference time: 2026-11-15 20:15:19.5 = 1794773719.500000 (TOD) = 7.019862000 (monotonic)`
 _REFERENCE = re.compile(r"= (\d+)\.(\d{6}) \(TOD\) = (\d+)\.(\d{9}) \(")
 _CLOCK = re.compile(r"^[ \t]*#\s*clockid: (\S+)", re.MULTILINE)
+_CAPTURED = re.compile(rb"^[ \t]*# captured on[ \t]*: ([^\r\n]{1,40})", re.MULTILINE)
+_CAPTURED_FORMAT = "%a %b %d %H:%M:%S %Y"
 # `perf 7801 [000] 2026-11-17 18:08:05.301526 56425.641890: `
 _DATED = re.compile(rb"\s(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})\d*\s+(\d{1,12})\.(\d{6,9}): ")
 
@@ -92,6 +94,21 @@ def dated(text: bytes | memoryview) -> tuple[datetime, int] | None:
     if found is None or date is None:
         return None
     return date, int(found[2]) * 1_000_000_000 + int(found[3].ljust(9, b"0"))
+
+
+def newest_capture(known: str, text: bytes | memoryview) -> str:
+    """The latest `captured on`, of those in it and the one that is known."""
+    told: list[bytes] = _CAPTURED.findall(text)
+    found = [known, *(one.decode("utf-8", "replace").strip() for one in told)]
+    return max(found, key=lambda one: captured_at(one) or datetime.min)
+
+
+def captured_at(text: str) -> datetime | None:
+    """In somebody's local time."""
+    try:
+        return datetime.strptime(text, _CAPTURED_FORMAT) if text else None
+    except ValueError:
+        return None
 
 
 def _event(line: str, command: str) -> EventHeader | None:

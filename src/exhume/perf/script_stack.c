@@ -88,6 +88,9 @@ static int is_address_column(const uint8_t *p) {
     return (hex_bytes(first) | (before & HIGH_BITS)) == HIGH_BITS;
 }
 
+/* Are the 16 digits at p an address in the kernel's half? POWER's begins with the longer one. */
+static int in_kernel_half(const uint8_t *p) { return !memcmp(p, "ffff", 4) || !memcmp(p, "c00000", 6); }
+
 /* What two lines that say the same have in common: symbol, file, and whose half the address is in. */
 static void hash_said(const uint8_t *symbol, const uint8_t *symbol_end, const uint8_t *file, const uint8_t *end,
                       uint64_t half, uint64_t out[2]) {
@@ -120,7 +123,7 @@ static int hash_usual_frame(const uint8_t *p, const uint8_t *end, uint64_t out[2
     if (!IS_LITTLE_ENDIAN || end - p < 19 || *p != '\t' || p[17] != ' ' || is_blank(*symbol) || is_blank(end[-1]) ||
         *symbol == '(' || !is_address_column(p + 1))
         return 0;
-    uint64_t half = !memcmp(p + 1, "ffff", 4);
+    uint64_t half = in_kernel_half(p + 1);
     if (*symbol == '[' && is_unnamed(symbol, end)) {
         p = skip_spaces(p, end);
         hash_text(p, (uint64_t)(end - p), out);
@@ -146,7 +149,7 @@ static void hash_other_frame(const uint8_t *p, const uint8_t *end, uint64_t out[
     const uint8_t *symbol = p, *offset, *file;
     while (symbol < end && is_hex(*symbol) && symbol - p < 17) symbol++;
     int is_frame = begins_with_address(p, end);
-    uint64_t half = is_frame && symbol - p == 16 && starts_with(p, end, "ffff");
+    uint64_t half = is_frame && symbol - p == 16 && in_kernel_half(p);
     if (is_frame) symbol = skip_spaces(symbol, end);
     /* No symbol either where only the file stands there, in brackets (`-F ip,dso`). */
     if (!is_frame || *symbol == '(' || is_unnamed(symbol, end)) {
@@ -188,9 +191,15 @@ void xs_find_stack(const uint8_t *p, const uint8_t *end, int at_end, int has_tim
         if (hash_usual_frame(p, eol, line)) {
             s->has_frame |= p == s->begin;
         } else if (skip_spaces(p, eol) == eol) {
-            /* Some tools put an empty line between the head and its stack. */
-            if (p != s->begin || (eol + 1 < end && eol[1] != '\t')) goto found;
+            /* Some tools put an empty line between the head and its stack, some pages spaces for tabs, too. */
+            if (p != s->begin) goto found;
             if (eol + 1 >= end) break;
+            if (eol[1] != '\t') {
+                const uint8_t *next = eol + 1, *next_end = line_end(next, end);
+                if (next_end == end && !at_end && *next == ' ') break;
+                if (!has_times || *next != ' ' || !is_frame(next, next_end) || kind_of(next, next_end, how) != OF_STACK)
+                    goto found;
+            }
             s->begin = before = p = eol + 1;
             continue;
         } else {

@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exhume.derive.stacks import level_starts
-from exhume.model.arrays import I32, I64, U16
+from exhume.model.arrays import I32, I64, U16, Bool
 from exhume.model.clock import ClockMap
 from exhume.model.event import Event
 from exhume.model.sample import Samples, Stretch, Threads
@@ -20,6 +20,7 @@ from exhume.model.segment import Origin
 from exhume.model.series import Block
 from exhume.model.stack import StackTree
 from exhume.model.window import Window
+from exhume.perf.eventnames import is_time_like
 from exhume.store.rollups import (
     CoreSeconds,
     FrameMinutes,
@@ -84,6 +85,9 @@ class Run(Struct, frozen=True):
     start_ns: int
     end_ns: int
     weight_ns: int
+    is_of_time: bool = True
+    """Do samples measure time on a core? Switches, faults and misses come when they like: who has
+    many of them need not have been there for long."""
 
 
 def runs(view: SegmentView, window: Window, *, cut_at_clocks: bool = False) -> list[Run]:
@@ -98,9 +102,21 @@ def runs(view: SegmentView, window: Window, *, cut_at_clocks: bool = False) -> l
     for low, high in view.clock.monotonic_windows(window, view.start_ns, view.end_ns):
         edges = [low, *(change for change in changes if low < change < high), high]
         found.extend(
-            Run(begin, end, period_ns(stretch_at(view.stretches, begin)))
+            Run(begin, end, period_ns(stretch), is_time_like(stretch.event))
             for begin, end in pairwise(edges)
+            for stretch in (stretch_at(view.stretches, begin),)
         )
+    return found
+
+
+def units_of_time(view: SegmentView, unit_ns: int, count: int) -> Bool:
+    """Of so many seconds, or minutes, since the view began: do all samples in them measure time?"""
+    found = np.ones(count, np.bool_)
+    edges = [*(stretch.start_ns for stretch in view.stretches), view.end_ns]
+    for stretch, end_ns in zip(view.stretches, edges[1:], strict=True):
+        if stretch.rate_hz > 0 and not is_time_like(stretch.event):
+            first = (stretch.start_ns - view.start_ns) // unit_ns
+            found[max(0, first) : -(-(end_ns - view.start_ns) // unit_ns)] = False
     return found
 
 

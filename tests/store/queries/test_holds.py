@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from exhume.model.sample import Stretch
 from exhume.model.segment import SegmentData
 from exhume.store.memory import MemorySegment
 from exhume.store.queries.holds import core_holds, kernel_holds
+from exhume.store.queries.lives import process_times
+from exhume.store.queries.occupancy import longest_runs, occupancy
+from exhume.store.queries.presence import presence
+from exhume.store.queries.seconds_sampled import sampled_windows
 from exhume.store.recording import Recording
 from exhume.store.view import SegmentView
 from tests.store.make import SECOND, START, at, by_hand
@@ -24,8 +29,10 @@ THREADS = ((10, 11, "app", "/a"), (20, 20, "other", "/b"), (0, 0, "swapper", "")
 Sample = tuple[int, float, int, int]
 
 
-def recorded(samples: list[Sample], seconds: float = 20.0) -> Recording:
-    data = by_hand(samples, stacks=STACKS, threads=THREADS, seconds=seconds)
+def recorded(
+    samples: list[Sample], seconds: float = 20.0, stretches: tuple[Stretch, ...] | None = None
+) -> Recording:
+    data = by_hand(samples, stacks=STACKS, threads=THREADS, seconds=seconds, stretches=stretches)
     return of(data)
 
 
@@ -53,6 +60,47 @@ def test_a_thread_in_one_call_for_three_seconds_is_found_with_its_exact_window()
     assert hold.is_alone
     assert (hold.call, hold.deepest) == ("k_sys_read", "k_walk")
     assert hold.functions == ("k_sys_read", "k_walk")
+
+
+@pytest.mark.parametrize(
+    ("event", "is_one"), [("cycles", True), ("sched:sched_switch", False), ("page-faults", False)]
+)
+def test_who_was_there_when_something_happened_need_not_have_stayed(
+    event: str, is_one: bool
+) -> None:
+    """Each switch is of another call of the same function."""
+    recording = recorded(around() + stay(5, 3), stretches=(Stretch(START, event, 100.0),))
+    assert len(kernel_holds(recording, at(0, 20))) == is_one
+    assert len(core_holds(recording, 1, at(0, 20))) == is_one
+    assert bool(occupancy(recording, 1, at(0, 20)).occupants) == is_one
+    assert bool(longest_runs(recording, 1, at(0, 20))) == is_one
+    assert bool(process_times(recording, at(0, 20))) == is_one
+    assert bool(presence(recording, 1, ("app",), at(0, 20))["app"]) == is_one
+    assert bool(sampled_windows(recording, at(0, 20), of_time=True)) == is_one
+    assert sampled_windows(recording, at(0, 20)) == (at(0, 20),)
+
+
+def test_what_was_sampled_by_time_counts_beside_another_event() -> None:
+    stretches = (
+        Stretch(START, "page-faults", 100.0), Stretch(START + 10 * SECOND, "cycles", 100.0),
+        Stretch(START + 16 * SECOND, "page-faults", 100.0),
+    )  # fmt: skip
+    samples = stay(0, 4) + stay(4, 7, USER) + stay(11, 3) + stay(14, 1, USER) + stay(15, 5)
+    recording = recorded(samples, stretches=stretches)
+    assert [one.window for one in kernel_holds(recording, at(0, 20))] == [at(11, 3)]
+    assert sampled_windows(recording, at(0, 20), of_time=True) == (at(10, 6),)
+
+
+def test_few_samples_far_apart_are_no_single_call() -> None:
+    """Three in a row are chance; what lies between them nobody saw."""
+    rare = (Stretch(START, "cycles", 1.0),)
+    seconds: list[Sample] = [(1, float(at), APP, USER) for at in range(40)]
+    for begin, length in ((5, 3), (12, 7), (25, 10)):
+        seconds[begin : begin + length] = [
+            (1, float(at), APP, READ) for at in range(begin, begin + length)
+        ]
+    found = kernel_holds(recorded(seconds, 40.0, rare), at(0, 40))
+    assert [one.window for one in found] == [at(25, 10)]
 
 
 def test_one_with_a_user_sample_in_between_is_not_one_call() -> None:

@@ -30,7 +30,7 @@ def frame_users(
             with recording.sparing(view):
                 tree, names = view.tree().tree, view.threads().threads.comm
                 inside = _inside(tree, is_wanted)
-                for part in chosen(view, window, Filter()):
+                for part in chosen(view, window, Filter(), of_time=True):
                     row = part.thread()[inside[part.stack()]]
                     for thread, count in zip(*np.unique(row, return_counts=True), strict=True):
                         found[names[int(thread)]] += int(count) * part.run.weight_ns

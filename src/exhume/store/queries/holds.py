@@ -1,4 +1,4 @@
-"""Threads that stay in the kernel: found in the roll-up of seconds, measured by samples.
+"""Threads that stay in the kernel: found in the roll-up of seconds, measured by samples of time.
 
 Two questions: who was inside one call for seconds, even if others had a turn on its core meanwhile
 (`kernel_holds`), and who kept a core to itself (`core_holds`).
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from exhume.derive.kernel_entry import inside
 from exhume.model.answers import Filter
@@ -24,13 +26,16 @@ from exhume.store.queries.select import chosen
 from exhume.store.queries.who import stack_of
 from exhume.store.recording import Recording
 from exhume.store.rollups import SECOND_NS
-from exhume.store.view import SegmentView
+from exhume.store.view import SegmentView, units_of_time
 
 LEAST_NS = 500_000_000
 LEAST_CALL_NS = 2 * SECOND_NS
 _PART, _SOME, _TRACE = 0.4, 0.2, 0.04
 """Of a second, in the kernel: from here on it may be part of a hold, or the rest of one."""
 _LEAST_MUCH = 2
+_LEAST_ON_CORE, _LEAST_OF_CALL = 3, 8
+"""Samples. Of a capture at 1 Hz three in a row are in the kernel by chance, each of a call of its
+own: of a process that is there a third of its time, twice a minute."""
 _SECOND = 0xFFFFFFFF
 _OFF_CORE_NS = 400_000_000
 """Others have their turn within that; whoever is away for longer may have slept."""
@@ -96,6 +101,7 @@ def _by_process(recording: Recording, view: SegmentView, window: Window) -> Iter
         in_user = np.bincount(place, rows.user, len(packed))
         in_kernel = np.bincount(place, rows.weight_us * (rows.user == 0), len(packed))
         chosen_rows = (in_user == 0) & (in_kernel >= _TRACE * 1e6)
+        chosen_rows &= _of_time(view, packed & _SECOND)
         packed, in_kernel = packed[chosen_rows], in_kernel[chosen_rows]
         if not len(packed):
             return
@@ -119,11 +125,18 @@ def _by_core(
         rows = view.process_seconds()
         all_samples = np.maximum(1, rows.user.astype(np.int64) + rows.system)
         much = rows.weight_us * (rows.system / all_samples) >= _PART * 1e6
+        much &= _of_time(view, rows.second)
         full = np.unique(rows.second[much & (rows.core == core)].astype(np.int64))
         for _, first, last in _consecutive(full):
             inside = _wall(view, first, last).clip(window)
             if inside is not None:
                 yield _Stretch(view, inside, Filter(cores=(core,)), inside.seconds)
+
+
+def _of_time(view: SegmentView, second: NDArray[np.integer[Any]]) -> Bool:
+    count = int(second.max()) + 1 if len(second) else 0
+    found: Bool = units_of_time(view, SECOND_NS, count)[second]
+    return found
 
 
 def _consecutive(packed: I64) -> Iterator[tuple[int, int, int]]:
@@ -179,7 +192,8 @@ def _runs(stretch: _Stretch, off_core_ns: int) -> Iterator[_Run]:
     """Unbroken by user mode; on a core also by anybody else."""
     view = stretch.view
     tree, threads = view.tree().tree, view.threads().threads
-    for part in chosen(view, stretch.window, stretch.wanted, cut_at_clocks=True):
+    least = _LEAST_OF_CALL if off_core_ns else _LEAST_ON_CORE
+    for part in chosen(view, stretch.window, stretch.wanted, cut_at_clocks=True, of_time=True):
         weight = part.run.weight_ns
         if not weight or not len(part):
             continue
@@ -195,7 +209,7 @@ def _runs(stretch: _Stretch, off_core_ns: int) -> Iterator[_Run]:
         wall = view.clock.to_wall(time)
         for begin, end in pairwise(edges):
             # Of the idle task only interrupts are seen.
-            if in_kernel[begin] and threads.pid[row[begin]] != 0 and end - begin > 2:
+            if in_kernel[begin] and threads.pid[row[begin]] != 0 and end - begin >= least:
                 here = slice(begin, end)
                 yield _Run(int(row[begin]), core[here], node[here], wall[here], weight)
 

@@ -11,7 +11,7 @@ from exhume.store.event_rows import EventRows, decoded
 from exhume.store.queries.events import rows_within
 from exhume.store.recording import Recording
 from exhume.store.rollups import MINUTE_NS, SECOND_NS
-from exhume.store.view import SegmentView
+from exhume.store.view import SegmentView, units_of_time
 
 
 def process_events(recording: Recording, window: Window) -> ProcessEvents:
@@ -56,7 +56,8 @@ def _row(
 
 
 def process_times(recording: Recording, window: Window) -> tuple[ProcessTime, ...]:
-    """Core time by process. Seconds that lie partly in the window count whole."""
+    """Core time by process, where samples measure time. Seconds that lie partly in the window count
+    whole."""
     took: dict[tuple[str, int, int, str], int] = {}
     for view in recording.views(window):
         with recording.sparing(view):
@@ -76,6 +77,7 @@ def _times(view: SegmentView, window: Window) -> list[tuple[tuple[str, int, int,
     count = int(rows.second.max()) + 1 if len(rows.second) else 0
     wall = view.clock.to_wall(view.start_ns + np.arange(count, dtype=np.int64) * SECOND_NS)
     inside = (wall + SECOND_NS > window.start_ns) & (wall < window.end_ns)
+    inside &= units_of_time(view, SECOND_NS, count)
     keep = inside[rows.second]
     threads, first = index.threads, index.processes.first_thread
     took = np.bincount(rows.process[keep], rows.weight_us[keep], len(first))

@@ -1,4 +1,4 @@
-"""Who had a core in a short window, and who kept it without a break."""
+"""Who had a core in a short window, and who kept it without a break, by samples of time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def occupancy(recording: Recording, core: int, window: Window) -> Occupancy:
     for view in recording.views(window):
         with recording.sparing(view):
             owners = Owners(view)
-            for part in chosen(view, window, Filter(cores=(core,)), cut_at_clocks=True):
+            for part in _of_core(view, core, window):
                 if len(part):
                     softirq_ns += _add(work, view, part, owners)
                     samples += len(part)
@@ -68,7 +68,7 @@ def longest_runs(recording: Recording, core: int, window: Window) -> dict[str, W
         with recording.sparing(view):
             threads = view.threads().threads
             tid = threads.tid.astype(np.int64)
-            for part in chosen(view, window, Filter(cores=(core,)), cut_at_clocks=True):
+            for part in _of_core(view, core, window):
                 if not len(part):
                     continue
                 wall = view.clock.to_wall(part.time_ns())
@@ -80,6 +80,10 @@ def longest_runs(recording: Recording, core: int, window: Window) -> dict[str, W
                     if name not in found or run.seconds > found[name].seconds:
                         found[name] = run
     return found
+
+
+def _of_core(view: SegmentView, core: int, window: Window) -> Iterator[Chosen]:
+    return chosen(view, window, Filter(cores=(core,)), cut_at_clocks=True, of_time=True)
 
 
 def _add(

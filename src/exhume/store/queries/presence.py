@@ -7,6 +7,7 @@ import numpy as np
 from exhume.model.window import Window
 from exhume.store.recording import Recording
 from exhume.store.rollups import SECOND_NS
+from exhume.store.view import units_of_time
 
 LEAST_SHARE = 0.3
 
@@ -28,7 +29,8 @@ def presence(
                 own = np.array([names[int(row)] == comm for row in first], np.bool_)
                 here = np.flatnonzero((rows.core == core) & own[rows.process])
                 took = np.bincount(rows.second[here], rows.weight_us[here])
-                full = np.flatnonzero(took >= least_share * 1e6)
+                of_time = units_of_time(view, SECOND_NS, len(took))
+                full = np.flatnonzero(of_time & (took >= least_share * 1e6))
                 wall = view.clock.to_wall(view.start_ns + full.astype(np.int64) * SECOND_NS)
                 seconds[comm].update((wall // (SECOND_NS // 10)).tolist())
     return {comm: _joined(sorted(found), window) for comm, found in seconds.items()}

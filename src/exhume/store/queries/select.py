@@ -50,10 +50,20 @@ class Chosen(Struct, frozen=True):
 
 
 def chosen(
-    view: SegmentView, window: Window, wanted: Filter, *, cut_at_clocks: bool = False
+    view: SegmentView,
+    window: Window,
+    wanted: Filter,
+    *,
+    cut_at_clocks: bool = False,
+    of_time: bool = False,
 ) -> Iterator[Chosen]:
-    """Raises DamagedFileError where the samples, or what the filter needs, can't be read."""
+    """Raises DamagedFileError where the samples, or what the filter needs, can't be read.
+
+    `of_time`: only samples that measure time on a core.
+    """
     pieces = runs(view, window, cut_at_clocks=cut_at_clocks)
+    if of_time:
+        pieces = [run for run in pieces if run.is_of_time]
     if not pieces:
         return
     columns = view.samples(wanted.cores)
