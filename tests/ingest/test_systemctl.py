@@ -61,6 +61,7 @@ def test_lists_make_the_same_fields_and_events_as_a_live_systemd(tmp_path: Path)
     events = [event for piece in pieces for event in piece.events]
     assert [(event.kind, event.subject, event.time_ns) for event in events] == [
         ("unit-waiting", "ecs.service", START * NS),
+        ("unit-seen", "bad.service", START * NS),
         ("unit-start", "ecs.service", (START + 10) * NS),
         ("unit-failed", "docker.service", (START + 20) * NS),
         ("unit-waiting", "ecs.service", (START + 20) * NS),
@@ -131,3 +132,12 @@ def test_a_list_without_its_header_or_with_colours_tells_the_same(tmp_path: Path
 def test_a_list_of_nothing_failed_is_whole(tmp_path: Path) -> None:
     text = "  UNIT LOAD ACTIVE SUB DESCRIPTION\n0 loaded units listed. Pass --all to see more.\n"
     assert read(tmp_path, mark(0) + text)[-1].facts.problems == ()
+
+
+def test_the_first_look_tells_of_what_is_down(tmp_path: Path) -> None:
+    text = "".join(mark(10 * n) + SHOW.format(restarts=5, start=0, end=0) for n in range(3))
+    events = [event for piece in read(tmp_path, text, "show.log") for event in piece.events]
+    assert [(event.kind, event.time_ns) for event in events] == [("unit-waiting", START * NS)]
+    assert events[0].fields["restarts_total"] == 5
+    events = [event for piece in read(tmp_path, mark(0) + LIST, "l.log") for event in piece.events]
+    assert ("unit-seen", "bad.service", "failed") in [(e.kind, e.subject, e.text) for e in events]

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from exhume.derive import standing
 from exhume.derive.backoffs import backoffs
 from exhume.derive.cron_lines import BY, CRON
 from exhume.derive.looks import GONE, Looks, misses_starts, nobody_looked
@@ -79,6 +80,7 @@ def of_units(
     found = []
     for name, group in _by_subject(events, "unit-start", "unit-failed", "unit-waiting").items():
         looks = looks_of("unit", name, group.starts)
+        so_far = standing.of_unit([*group.starts, *group.waits])
         lived, is_bound = _unit_lifetimes(group, ended, looks)
         runs = Runs(
             *counted(group.starts),
@@ -88,14 +90,18 @@ def of_units(
             known_ends=max(_known_ends(group, ended), len(group.ends)),
             bad_ends=len(group.ends),
             restarts=restarts.get(name, 0),
-            waits_to_restart=_waits_to_restart(group),
+            waits_to_restart=_waits_to_restart(group) or so_far is not None,
             was_given_up=any(end.fields.get("result") == GIVEN_UP for end in group.ends),
         )
+        mark = mark_supervised(runs)
+        if mark == "healthy" and not group.starts and not group.ends:
+            continue  # of a wait or two nobody knows what comes of them
         by_cron = bool(group.starts) and all(e.fields.get(BY) == CRON for e in group.starts)
-        mark = mark_cron(runs) if by_cron else mark_supervised(runs)
+        mark = mark_cron(runs) if by_cron else mark
         detail = CRON if by_cron else ""
         over = (told_seconds(runs.start_ns) if by_cron else 0.0) or seconds
         one = _lifecycle("unit", name, detail, mark, runs, over, window, restarts.get(name))
+        one = replace(one, restarts_so_far=so_far)
         found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.waits]))
     return found
 
@@ -113,10 +119,14 @@ def of_containers(
     """
     found = []
     told = list(events)
-    waits = backoffs(told)
-    groups = {name: _Group() for name in waits}
+    waits, so_far = backoffs(told), standing.of_containers(told)
+    groups = {name: _Group() for name in (*waits, *so_far)}
     groups |= _by_subject(told, "container-start", "container-exit", removal="container-removed")
-    groups = {name: one for name, one in groups.items() if one.starts or one.ends or name in waits}
+    groups = {
+        name: one
+        for name, one in groups.items()
+        if one.starts or one.ends or name in waits or name in so_far
+    }
     for name, group in groups.items():
         codes = [event.fields["exit_code"] for event in group.ends if "exit_code" in event.fields]
         looks = looks_of("container", name, group.starts)
@@ -129,7 +139,7 @@ def of_containers(
             known_ends=len(codes),
             bad_ends=sum(code != 0 for code in codes),
             restarts=restarts.get(name, 0),
-            waits_to_restart=name in waits,
+            waits_to_restart=name in waits or name in so_far,
         )
         mark = mark_supervised(runs)
         both = [*group.starts, *group.ends]
@@ -139,6 +149,7 @@ def of_containers(
         one = _lifecycle(
             "container", name, detail, mark, runs, seconds, window, restarts.get(name), ids
         )
+        one = replace(one, restarts_so_far=so_far.get(name))
         found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.removals]))
     return found
 

@@ -34,8 +34,13 @@ def crash_loops(seen: Observation) -> Iterator[Finding]:
         if one.kind == "process":
             by = f" by {one.detail}" if one.detail else ""
             claim += f", one after the other{by}; how it ends is not recorded"
-        if not one.starts:  # its supervisor says so
-            claim = f"{one.kind} {one.name} fails again and again: {one.detail or 'it waits'}"
+        if one.restarts_so_far is not None:
+            figures["restarts_so_far"] = one.restarts_so_far
+            claim = f"{one.kind} {one.name} was restarted {one.restarts_so_far:,} times so far"
+        elif not one.starts:  # its supervisor says so
+            image = f" ({one.detail})" if one.ids and one.detail else ""
+            words = "it waits for its next start" if one.ids else one.detail or "it waits"
+            claim = f"{one.kind} {one.name}{image} fails again and again: {words}"
         yield Finding(
             "crash-loop" if one.mark == "crash loop" else "restart-loop",
             claim,

@@ -66,6 +66,7 @@ _STATES = (
 
 _BEGUN_AGAIN = {"running": "container-start", "restarting": "container-exit"}
 """What happened to a container that is in that state since a moment ago."""
+_LATELY = {**_BEGUN_AGAIN, "exited": "container-exit", "dead": "container-exit"}
 _ALIVE = ("running", "paused")
 
 
@@ -92,6 +93,7 @@ class DockerLooks(Struct):
         if self._is_first:
             recent = tuple(c for c in found if 0 <= wall_ns - c.created_wall_ns <= RECENT_NS)
             events = containers.events({}, recent, wall_ns)
+            events += _changed_lately(rows, events, wall_ns)
         else:
             events = containers.events(self._before, found, wall_ns)
             events += self._begun_again(rows, events)
@@ -233,6 +235,22 @@ def _age_ns(text: str) -> tuple[int | None, int]:
     count = int(found[3]) if found[3] else (0 if found[2] else 1)
     unit = _SECONDS[found[4]] * 1_000_000_000
     return count * unit, unit
+
+
+def _changed_lately(
+    rows: dict[str, Row], told: tuple[Event, ...], wall_ns: int
+) -> tuple[Event, ...]:
+    """What was created long ago and began again, or ended, in the hour before."""
+    known = {str(event.fields.get("id")) for event in told}
+    found = []
+    for identity, row in rows.items():
+        kind = _LATELY.get(row.container.state)
+        is_recent = row.changed_ns is not None and wall_ns - row.changed_ns <= RECENT_NS
+        if kind is not None and is_recent and identity not in known:
+            # It may have been started many times since it was created.
+            one = replace(row.container, created_wall_ns=0)
+            found.append(containers.event_of(kind, one, wall_ns))
+    return tuple(found)
 
 
 def _at_its_time(event: Event, rows: dict[str, Row], wall_ns: int) -> Event:

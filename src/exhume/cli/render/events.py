@@ -163,6 +163,8 @@ def words(group: EventGroup) -> str:
         said.append(f"restart {fields['restarts_total']}")
     if fields.get("sub_state") == "auto-restart":
         said.append("auto-restart")
+    if fields.get("state") == "restarting":
+        said.append("restarting")
     if "image" in fields:
         said.append(f"image {fields['image']}")
     if "parent" in fields:
