@@ -165,7 +165,7 @@ def words(group: EventGroup) -> str:
         said.append("auto-restart")
     if fields.get("state") == "restarting":
         said.append("restarting")
-    if "image" in fields:
+    if fields.get("image"):
         said.append(f"image {fields['image']}")
     if "parent" in fields:
         said.append(f"by {fields['parent']}")
