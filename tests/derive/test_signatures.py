@@ -199,6 +199,7 @@ def test_what_the_hardware_corrected_is_no_fault() -> None:
         "Health check for backend-3 passed after 12 ms",
         "health check interval 30s, timeout 5s, failed threshold 3",
         "0 health checks failed",
+        "health checks: 12 passing, 0 failed",
         "0 requests timed out",
         "grpc_deadline_exceeded_total 0",
         "Session timeout after 30s configured",

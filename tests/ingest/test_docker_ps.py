@@ -311,3 +311,17 @@ def test_what_began_again_or_ended_lately_shows_in_the_first_look_though_it_is_o
     ]
     # Since when it had run nobody says.
     assert not any("created_wall_ns" in event.fields for event in told)
+
+
+def test_states_of_crictl_that_are_old_or_odd_cost_no_listing() -> None:
+    states = ("CONTAINER_RUNNING", "CONTAINER_EXITED", "ContainerCreating")
+    cells = [
+        ("CONTAINER ID", "IMAGE", "CREATED", "STATE", "NAME", "ATTEMPT", "POD ID"),
+        *(
+            ("471d75b135b5b", "2c96c7c7", "2 hours ago", one, "etcd", "1", "d2dd8")
+            for one in states
+        ),
+    ]
+    text = "\n".join("".join(f"{cell:<20}" for cell in row) for row in cells)
+    found = docker_ps.parse(text.encode(), AT)
+    assert [row.container.state for row in found] == ["running", "exited", "unknown"]

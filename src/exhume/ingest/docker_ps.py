@@ -47,6 +47,7 @@ _WITHOUT_HEADER = (
 )
 _HEADING = re.compile(r"\S+(?: \S+)*")
 _ID = re.compile(r"[0-9a-f]{12,64}")
+_STATE_WORD = re.compile(r"[A-Z][A-Za-z]{2,31}|CONTAINER_[A-Z]{3,16}")
 _ROW = re.compile(r"[0-9a-f]{12,64} {2}")
 # `12 seconds ago`, `About a minute ago`, `Less than a second ago`, `3 weeks ago`
 _AGE = re.compile(
@@ -184,6 +185,8 @@ def _without_header(line: str, index: int, wall_ns: int) -> Row:
 
 def _is_sound(cells: dict[str, str]) -> bool:
     is_known = any(cells["STATUS"].startswith(word) for word, _ in _STATES)
+    # Of crictl each state is one word, `CONTAINER_RUNNING` in old ones.
+    is_known |= "POD ID" in cells and _STATE_WORD.fullmatch(cells["STATUS"]) is not None
     is_id = _ID.fullmatch(cells.get("CONTAINER ID", "0" * 12)) is not None
     return is_id and is_known and bool(cells["NAMES"])
 
@@ -201,7 +204,8 @@ def _of_json(line: str, index: int, wall_ns: int) -> Row:
 
 def _row(cells: dict[str, str], wall_ns: int) -> Row:
     status = cells["STATUS"]
-    state = next((state for word, state in _STATES if status.startswith(word)), "unknown")
+    plain = status.removeprefix("CONTAINER_").capitalize() if status.isupper() else status
+    state = next((state for word, state in _STATES if plain.startswith(word)), "unknown")
     if state == "running" and "(Paused)" in status:
         state = "paused"
     exited = _EXITED.match(status)
