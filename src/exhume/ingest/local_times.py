@@ -38,10 +38,12 @@ class ToldTimes(Struct, frozen=True):
     is_year_told: bool = False
     east_ns: int | None = None
     """Of UTC. None: no line tells."""
+    ends_ns: int | None = None
+    """When its last line was written at the latest, where its head tells."""
 
     def newest_ns(self, newest_ns: int) -> int:
         """By when the log was written, where the time of its file is of another year."""
-        return newest_ns + self.years * _YEAR_NS
+        return (newest_ns if self.ends_ns is None else self.ends_ns) + self.years * _YEAR_NS
 
 
 class LocalTimes(Struct):

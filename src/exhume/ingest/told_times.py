@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from exhume.derive.stamps import ISO, NS, Stamp, StampFinder, Years
+from exhume.ingest.journal_span import journal_span
 from exhume.ingest.lines import head_lines, unpasted
 from exhume.ingest.local_times import ToldTimes
 
@@ -68,11 +69,15 @@ class _Vote(Struct, frozen=True):
 
 def told_times(head: bytes, newest_ns: int) -> ToldTimes:
     """`newest_ns`: which year a stamp without one is taken for."""
+    span = journal_span(head)
+    newest_ns = newest_ns if span is None else span.end_ns
     votes = list(_votes(head_lines(head, _LINES), newest_ns))
     years = _chosen(vote.years for vote in votes if not vote.has_year)
     east = [vote.east_ns for vote in votes if vote.east_ns is not None]
     east_ns = _chosen(east[: _changes_at(east)])  # all of it, where nothing changes
-    return ToldTimes(years or 0, years is not None, east_ns)
+    if span is None:
+        return ToldTimes(years or 0, years is not None, east_ns)
+    return ToldTimes(years or 0, True, span.east_ns if east_ns is None else east_ns, newest_ns)
 
 
 def _chosen(said: Iterable[int]) -> int | None:
