@@ -402,8 +402,9 @@ def test_what_kdump_left_is_of_the_time_that_its_folder_is_named_after(tmp_path:
     folder = tmp_path / "127.0.0.1-2026-11-15-20:20:12"
     folder.mkdir()
     text = both("[    1.000000] ", "[  298.261679] ")
-    path = made.write(folder / "vmcore-dmesg.txt", text.encode())
-    (piece,) = kernel_log.read(Source.of(path), made.context(tmp_path))
+    path = folder / "vmcore-dmesg.txt"
+    path.write_text(text)
+    (piece, *_) = kernel_log.read(Source.of(path), made.context(tmp_path))
     assert piece.claim is not None
     assert piece.claim.how == "guessed: its last line was new when its name says; --offset sets it"
     assert piece.claim.offset_ns + UPTIME_NS == (AT_NS // NS + 2) * NS
