@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from exhume.errors import ParseError
 from exhume.ingest import systemctl
+from exhume.ingest.recognise import recognise
+from exhume.ingest.streams import Source
 from exhume.ingest.systemctl import parse_list, parse_show
+from tests.ingest import made
 from tests.ingest.test_snapshots import NS, START, mark, read, values
 
 LIST = """  UNIT                 LOAD   ACTIVE     SUB          DESCRIPTION
@@ -132,6 +135,22 @@ def test_a_list_without_its_header_or_with_colours_tells_the_same(tmp_path: Path
 def test_a_list_of_nothing_failed_is_whole(tmp_path: Path) -> None:
     text = "  UNIT LOAD ACTIVE SUB DESCRIPTION\n0 loaded units listed. Pass --all to see more.\n"
     assert read(tmp_path, mark(0) + text)[-1].facts.problems == ()
+
+
+def test_a_list_without_its_header_may_begin_with_what_is_no_service(tmp_path: Path) -> None:
+    text = (
+        "  proc-sys-fs-binfmt_misc.automount   loaded active waiting   Executable File Formats\n"
+        "  sys-devices-virtio0-net-eth0.device loaded active plugged   Virtio network device\n"
+        "● bad.service                         loaded failed failed    Something that ended\n"
+    )
+    path = tmp_path / "units.txt"
+    path.write_text(text)
+    found = recognise(Source.of(path))
+    assert found is not None and found.read is not None
+    events = [
+        e for piece in found.read(Source.of(path), made.context(tmp_path)) for e in piece.events
+    ]
+    assert [event.subject for event in events] == ["bad.service"]
 
 
 def test_the_first_look_tells_of_what_is_down(tmp_path: Path) -> None:
