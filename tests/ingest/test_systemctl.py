@@ -146,7 +146,8 @@ def test_a_list_without_its_header_may_begin_with_what_is_no_service(tmp_path: P
     path = tmp_path / "units.txt"
     path.write_text(text)
     found = recognise(Source.of(path))
-    assert found is not None and found.read is not None
+    assert found is not None
+    assert found.read is not None
     events = [
         e for piece in found.read(Source.of(path), made.context(tmp_path)) for e in piece.events
     ]
