@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -128,6 +129,7 @@ def of_containers(
         if one.starts or one.ends or name in waits or name in so_far
     }
     for name, group in groups.items():
+        restarted = restarts.get(name, _restarts_told(group.starts))
         codes = [event.fields["exit_code"] for event in group.ends if "exit_code" in event.fields]
         looks = looks_of("container", name, group.starts)
         lived, is_bound = _container_lifetimes(group, looks)
@@ -138,7 +140,7 @@ def of_containers(
             is_counted=True,
             known_ends=len(codes),
             bad_ends=sum(code != 0 for code in codes),
-            restarts=restarts.get(name, 0),
+            restarts=restarted or 0,
             waits_to_restart=name in waits or name in so_far,
         )
         mark = mark_supervised(runs)
@@ -146,9 +148,7 @@ def of_containers(
         image = next((str(event.fields["image"]) for event in both if "image" in event.fields), "")
         detail = image or (waits[name].words if name in waits else "")
         ids = len({str(event.fields["id"]) for event in both if "id" in event.fields})
-        one = _lifecycle(
-            "container", name, detail, mark, runs, seconds, window, restarts.get(name), ids
-        )
+        one = _lifecycle("container", name, detail, mark, runs, seconds, window, restarted, ids)
         one = replace(one, restarts_so_far=so_far.get(name))
         found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.removals]))
     return found
@@ -228,6 +228,13 @@ def _waits_to_restart(group: _Group) -> bool:
     looks = sorted([*group.starts, *waits], key=lambda event: event.wall_ns)
     seen = [event.fields.get("sub_state") == "auto-restart" for event in looks]
     return any(sum(seen[at : at + _LOOKS]) >= _OF_LOOKS for at in range(len(seen)))
+
+
+def _restarts_told(starts: Sequence[EventAnswer]) -> int | None:
+    """What a log tells of the count that each start of a container has. None: nobody counts."""
+    told = [event.fields.get("restarts_total") for event in starts if "told_by" in event.fields]
+    known = [count for count in told if isinstance(count, int)]
+    return sum(max(0, after - before) for before, after in pairwise(known)) if known else None
 
 
 def _each_once(lifetimes: list[float]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], I64]:
