@@ -178,6 +178,13 @@ def test_a_drive_that_nothing_is_in_is_no_disk_that_failed(device: str) -> None:
     assert match(f"Buffer I/O error on dev {device}, logical block 0, async page read") is None
 
 
+def test_a_panic_is_told_once_and_a_file_system_by_its_device() -> None:
+    assert match("---[ end Kernel panic - not syncing: Fatal exception ]---") is None
+    found = match("EXT4-fs (nvme1n1): Remounting filesystem read-only")
+    assert found is not None
+    assert found.fields["device"] == "nvme1n1"
+
+
 def test_what_the_hardware_corrected_is_no_fault() -> None:
     for line in (
         "{1}[Hardware Error]: event severity: corrected",
