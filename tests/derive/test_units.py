@@ -346,5 +346,5 @@ def test_what_a_log_tells_of_each_restart_is_counted() -> None:
               told_by="containerd")
         for n in range(6)
     ]  # fmt: skip
-    (one,) = of_containers(events, {}, 90)
+    (one,) = of_containers(events, {"agent": 0}, 90)  # which one look saw
     assert (one.restarts, one.ids, one.mark) == (5, 6, "crash loop")

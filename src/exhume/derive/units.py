@@ -129,7 +129,8 @@ def of_containers(
         if one.starts or one.ends or name in waits or name in so_far
     }
     for name, group in groups.items():
-        restarted = restarts.get(name, _restarts_told(group.starts))
+        told_of = (restarts.get(name), _restarts_told(group.starts))
+        restarted = max((count for count in told_of if count is not None), default=None)
         codes = [event.fields["exit_code"] for event in group.ends if "exit_code" in event.fields]
         looks = looks_of("container", name, group.starts)
         lived, is_bound = _container_lifetimes(group, looks)
