@@ -30,7 +30,7 @@ def stuck(signature: str, subject: str, **fields: Any) -> EventAnswer:
 
 def told(one: EventAnswer, cores: CoreLoad | None = None) -> Case:
     seen = observation(events=(one,), holds=told_holds((one,), ()), load=cores)
-    like = symptoms(seen)
+    like = tuple(one for one in symptoms(seen) if one.kind == "lockup")
     occupant = told_occupant(seen.events, 7, like[0].window)
     assert occupant is not None
     made = scene(seen, like, [occupant], core=7)
