@@ -47,6 +47,16 @@ def test_a_container_that_has_just_been_started_for_the_thousandth_time_loops() 
     assert standing.of_containers(told) == {"agent": 1204}
 
 
+def test_a_dozen_restarts_may_be_those_of_a_year() -> None:
+    others = [seen("proxy", "running", WEEK, 0)]
+    now = seen("agent", "running", 12, 13, "b")
+    assert standing.of_containers([now, *others]) == {}
+    before = seen("agent", "exited", WEEK, 12, "a")
+    assert standing.of_containers([now, before, *others]) == {}
+    before = seen("agent", "exited", 5 * MINUTE, 12, "a")
+    assert standing.of_containers([now, before, *others]) == {"agent": 13}
+
+
 def test_the_run_before_is_not_the_newest() -> None:
     told = [
         seen("etcd", "exited", 5 * MINUTE, 39, "a"), seen("etcd", "running", 2 * 3600, 40, "b"),

@@ -7,8 +7,9 @@ as its log tells: how that ended it does not say. Containers are told by name ov
 that one that is removed and run anew shows, although its restart count stays 0.
 
 One look alone tells of a loop by what its supervisor has counted: a unit that waits for its next
-start after 3 restarts or more, a container of a pod that began within ten minutes after 10 or more
-(unless all of them did, as after a boot), one that Docker has kept waiting for 5 s.
+start after 3 restarts or more; a container of a pod that began within ten minutes after 100 or more
+(or 10, where its run before began as shortly before), unless all of them did, as after a boot; one
+that Docker has kept waiting for 5 s.
 
 How a bare process ended is not recorded. It is a loop (never a crash loop) when the same parent
 process starts the same program at a steady pace, one after the other, for a minute or longer, and

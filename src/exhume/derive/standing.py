@@ -14,6 +14,8 @@ LEAST_RESTARTS = 3
 """Of what waits for its next start: once or twice may be a dependency that was late."""
 MANY_RESTARTS = 10
 """Of what runs: below, it died now and then."""
+SURELY_MANY = 100
+"""Where nothing tells when it was started the time before: a dozen may be those of a year."""
 _NS = 1_000_000_000
 _JUST_NS = 600 * _NS
 """The kubelet waits five minutes at most before it starts a container again."""
@@ -50,9 +52,11 @@ def of_containers(events: Iterable[EventAnswer]) -> dict[str, int | None]:
         if event.fields.get("state") == "restarting" and last_ns - end_ns >= _BACKED_OFF_NS:
             found[event.subject] = _count(event)
     if _is_up_for_long(seen, last_ns):
-        for event in _newest(seen):
-            count = _count(event)
-            if count is not None and count >= MANY_RESTARTS and _age_ns(event, last_ns) <= _JUST_NS:
+        for event, before in _newest(seen):
+            count, age_ns = _count(event) or 0, _age_ns(event, last_ns)
+            lived_ns = None if before is None else _age_ns(before, last_ns) - age_ns
+            is_quick = count >= SURELY_MANY if lived_ns is None else lived_ns <= _JUST_NS
+            if count >= MANY_RESTARTS and age_ns <= _JUST_NS and is_quick:
                 found[event.subject] = count
     return found
 
@@ -65,14 +69,17 @@ def _is_up_for_long(seen: Sequence[EventAnswer], at_ns: int) -> bool:
     )
 
 
-def _newest(seen: Iterable[EventAnswer]) -> Iterable[EventAnswer]:
-    """CRI lists the runs before, too."""
-    found: dict[str, EventAnswer] = {}
-    for event in seen:
-        other = found.get(event.subject)
-        if other is None or (_count(event) or 0) > (_count(other) or 0):
-            found[event.subject] = event
-    return found.values()
+def _newest(
+    seen: Iterable[EventAnswer],
+) -> Iterable[tuple[EventAnswer, EventAnswer | None]]:
+    """The last run of each, and the one before where that is listed, as CRI does."""
+    runs: dict[str, list[EventAnswer]] = {}
+    for event in sorted(seen, key=lambda event: -(_count(event) or 0)):
+        runs.setdefault(event.subject, []).append(event)
+    for own in runs.values():
+        newest = own[0]
+        is_next = len(own) > 1 and _count(own[1]) == (_count(newest) or 0) - 1
+        yield newest, own[1] if is_next else None
 
 
 def _age_ns(event: EventAnswer, at_ns: int) -> int:
