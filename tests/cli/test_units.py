@@ -83,3 +83,36 @@ def test_what_the_kubelet_says_loops_is_told_of_though_nobody_counted_its_starts
     assert main(["why", "--data", data]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "agent-x7k2p/agent fails again and again: CrashLoopBackOff, 5m0s" in told
+
+
+def test_one_look_tells_of_who_was_restarted_a_thousand_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "show.txt").write_text(
+        "Id=agent.service\nNRestarts=51234\nResult=exit-code\nActiveState=activating\n"
+        "SubState=auto-restart\n\nId=docker.service\nNRestarts=0\nResult=success\n"
+        "ActiveState=active\nSubState=running\n"
+    )
+    (tmp_path / "list.txt").write_text(
+        "  UNIT             LOAD   ACTIVE     SUB          DESCRIPTION\n"
+        "● gpu-mon.service  loaded failed     failed       GPU monitor\n"
+        "  late.service     loaded activating auto-restart Comes late\n"
+    )
+    (tmp_path / "crictl.txt").write_text(
+        "CONTAINER      IMAGE          CREATED         STATE    NAME   ATTEMPT  POD ID        POD\n"
+        "b2e4a1c0d9f87  f6bc87c8cd6b3  12 seconds ago  Running  scan   1204     c95c4ab2f08e  n-7\n"
+        "93b10093a8263  bea2d277eb715  9 days ago      Running  proxy  0        19d971fe5c47  p-d\n"
+    )
+    data = str(tmp_path / "data")
+    assert main(["import", *map(str, tmp_path.glob("*.txt")), "--into", data]) == 0
+    capsys.readouterr()
+    assert main(["units", "--data", data]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Unit agent.service: restarted 51,234 times so far." in told
+    assert "Container n-7/scan: restarted 1,204 times so far." in told
+    assert "late.service waited for the next start when somebody looked" in told
+    assert main(["check", "--data", data]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "unit agent.service was restarted 51,234 times so far (crash-loop)" in told
+    assert "unit gpu-mon.service failed before somebody looked" in told
+    assert "unit late.service had ended, and waited for its next start" in told

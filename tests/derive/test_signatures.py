@@ -178,6 +178,13 @@ def test_a_drive_that_nothing_is_in_is_no_disk_that_failed(device: str) -> None:
     assert match(f"Buffer I/O error on dev {device}, logical block 0, async page read") is None
 
 
+def test_a_panic_is_told_once_and_a_file_system_by_its_device() -> None:
+    assert match("---[ end Kernel panic - not syncing: Fatal exception ]---") is None
+    found = match("EXT4-fs (nvme1n1): Remounting filesystem read-only")
+    assert found is not None
+    assert found.fields["device"] == "nvme1n1"
+
+
 def test_what_the_hardware_corrected_is_no_fault() -> None:
     for line in (
         "{1}[Hardware Error]: event severity: corrected",
@@ -199,6 +206,7 @@ def test_what_the_hardware_corrected_is_no_fault() -> None:
         "Health check for backend-3 passed after 12 ms",
         "health check interval 30s, timeout 5s, failed threshold 3",
         "0 health checks failed",
+        "health checks: 12 passing, 0 failed",
         "0 requests timed out",
         "grpc_deadline_exceeded_total 0",
         "Session timeout after 30s configured",

@@ -338,3 +338,13 @@ def test_what_the_kubelet_counts_tells_of_the_starts_between_two_looks() -> None
     assert (found.starts, found.starts_at_least) == (29, False)
     anew = [event("container-start", "p/c", 60.0 * n, id=str(n), restarts_total=0) for n in (1, 2)]
     assert not looks_at("container", "p/c", anew, lambda *_: total).is_counted
+
+
+def test_what_a_log_tells_of_each_restart_is_counted() -> None:
+    events = [
+        event("container-start", "agent", 15 * n, id=f"{n:012}", restarts_total=7 + n,
+              told_by="containerd")
+        for n in range(6)
+    ]  # fmt: skip
+    (one,) = of_containers(events, {"agent": 0}, 90)  # which one look saw
+    assert (one.restarts, one.ids, one.mark) == (5, 6, "crash loop")

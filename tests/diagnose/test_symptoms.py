@@ -229,3 +229,9 @@ def test_a_lockup_is_of_a_held_thread_only_where_its_trace_says_what_it_did() ->
     (one,) = symptoms(observation(holds=(traced, told, nobody)))
     assert one.text == "worker was inside one read for 23.0 s or longer"
     assert one.source == "kernel log", "there are no samples of it"
+
+
+def test_a_panic_that_names_nobody_is_of_the_kernel() -> None:
+    fields = {"class": "kernel", "signature": "panic"}
+    (found,) = symptoms(observation(events=(event(60, "kernel-log", "panic", "line", **fields),)))
+    assert (found.kind, found.victim.comm) == ("kernel-crash", "kernel")

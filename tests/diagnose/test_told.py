@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from exhume.diagnose.hypotheses import hogs
+from exhume.diagnose.hypotheses import devices, hogs
 from exhume.diagnose.judge import case_of
 from exhume.diagnose.symptoms import symptoms
 from exhume.diagnose.told import told_holds, told_occupant, with_told
@@ -30,11 +30,12 @@ def stuck(signature: str, subject: str, **fields: Any) -> EventAnswer:
 
 def told(one: EventAnswer, cores: CoreLoad | None = None) -> Case:
     seen = observation(events=(one,), holds=told_holds((one,), ()), load=cores)
-    like = symptoms(seen)
+    like = tuple(one for one in symptoms(seen) if one.kind == "lockup")
     occupant = told_occupant(seen.events, 7, like[0].window)
     assert occupant is not None
     made = scene(seen, like, [occupant], core=7)
-    return case_of(seen, made, list(hogs.suspects(made)), (), (), ())
+    suspicions = [*hogs.suspects(made), *devices.lock_contention(made)]
+    return case_of(seen, made, suspicions, (), (), ())
 
 
 @pytest.mark.parametrize("signature", ["hardlockup", "rcu.self", "rcu.core"])
@@ -86,6 +87,24 @@ def test_a_thread_of_the_kernel_is_held_in_no_call() -> None:
     assert {symptom.kind for symptom in symptoms(observation(events=(one,), holds=(found,)))} == {
         "lockup"
     }
+
+
+@pytest.mark.parametrize(
+    ("frames", "said"),
+    [
+        ("smp_call_function_many_cond;flush_tlb_mm_range", "other cores"),
+        ("native_queued_spin_lock_slowpath;__wake_up_common_lock", "a lock"),
+    ],
+)
+def test_who_spun_for_others_when_the_kernel_looked_is_not_at_fault(frames: str, said: str) -> None:
+    line = stuck("hardlockup", "job", comm="job", pid=9, stalled_seconds=22.0, frames=frames)
+    case = told(line)
+    assert case.verdict.root_cause is None
+    assert case.verdict.status == "unknown"
+    assert f"waiting for {said}" in case.verdict.summary
+    assert "is open" in case.verdict.summary
+    assert case.actions.now == ()
+    assert {link.role for link in case.chain} == {"symptom", "mechanism"}
 
 
 def sampled(*there: Occupant) -> tuple[Occupant, ...]:

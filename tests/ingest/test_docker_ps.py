@@ -252,7 +252,7 @@ def test_what_a_restart_policy_starts_anew_keeps_its_id_and_is_told() -> None:
         _, events = looks.look(table(line("3f1d2c4b5a69", "2 days ago", status)), at)
         found += [(e.kind, (e.time_ns - AT) // NS) for e in events if e.kind != "container-seen"]
     # At the last look it may have begun just before the one before.
-    assert found == [("container-start", 8), ("container-exit", 16)]
+    assert found == [("container-start", -3), ("container-start", 8), ("container-exit", 16)]
 
 
 def test_what_ends_anew_was_started_though_no_look_saw_it_alive() -> None:
@@ -264,8 +264,8 @@ def test_what_ends_anew_was_started_though_no_look_saw_it_alive() -> None:
         found += [(e.kind, (e.time_ns - AT) // NS) for e in events if e.kind != "container-seen"]
     # It was down at the look before: it can't have begun earlier.
     assert found == [
-        ("container-start", 0), ("container-exit", 7), ("container-start", 20),
-        ("container-exit", 28),
+        ("container-exit", -4), ("container-start", 0), ("container-exit", 7),
+        ("container-start", 20), ("container-exit", 28),
     ]  # fmt: skip
 
 
@@ -292,3 +292,36 @@ def test_hours_are_rounded_and_prove_no_restart() -> None:
         text = table(line("3f1d2c4b5a69", "2 days ago", status))
         _, events = looks.look(text, AT + number * 10 * NS)
         assert [event.kind for event in events if event.kind != "container-seen"] == []
+
+
+def test_what_began_again_or_ended_lately_shows_in_the_first_look_though_it_is_old() -> None:
+    text = table(
+        line("3f1d2c4b5a69", "3 weeks ago", "Restarting (1) 42 seconds ago"),
+        line("aaaaaaaaaaaa", "3 weeks ago", "Up 12 seconds", "api"),
+        line("bbbbbbbbbbbb", "3 weeks ago", "Exited (137) 5 minutes ago", "cache"),
+        line("cccccccccccc", "3 weeks ago", "Exited (0) 2 weeks ago", "old"),
+        line("dddddddddddd", "3 weeks ago", "Up 3 weeks", "web"),
+    )
+    _, events = DockerLooks().look(text, AT)
+    told = [event for event in events if event.kind != "container-seen"]
+    assert [(event.kind, event.subject, event.time_ns) for event in told] == [
+        ("container-exit", "ecs-agent", AT - 42 * NS),
+        ("container-start", "api", AT - 12 * NS),
+        ("container-exit", "cache", AT - 300 * NS),
+    ]
+    # Since when it had run nobody says.
+    assert not any("created_wall_ns" in event.fields for event in told)
+
+
+def test_states_of_crictl_that_are_old_or_odd_cost_no_listing() -> None:
+    states = ("CONTAINER_RUNNING", "CONTAINER_EXITED", "ContainerCreating")
+    cells = [
+        ("CONTAINER ID", "IMAGE", "CREATED", "STATE", "NAME", "ATTEMPT", "POD ID"),
+        *(
+            ("471d75b135b5b", "2c96c7c7", "2 hours ago", one, "etcd", "1", "d2dd8")
+            for one in states
+        ),
+    ]
+    text = "\n".join("".join(f"{cell:<20}" for cell in row) for row in cells)
+    found = docker_ps.parse(text.encode(), AT)
+    assert [row.container.state for row in found] == ["running", "exited", "unknown"]

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from exhume.ingest import kernel_log
 from exhume.ingest.piece import ClockKind, Trust
+from exhume.ingest.streams import Source
 from tests.ingest import log_made, made
 from tests.ingest.log_made import AT_NS, BEFORE, BOOT_NS, NS, PAUSED, RESTART, journal_fields
 from tests.ingest.made import by_name, do_import, write
@@ -394,3 +396,15 @@ def test_a_kernel_line_stays_before_those_of_the_next_second(tmp_path: Path) -> 
     found = log_made.events(log_made.read(tmp_path / "messages", text))
     assert [event.time_ns // NS % 60 for event in found] == [31, 31, 32]
     assert found[0].fields["signature"] == "ena.tx_paused"
+
+
+def test_what_kdump_left_is_of_the_time_that_its_folder_is_named_after(tmp_path: Path) -> None:
+    folder = tmp_path / "127.0.0.1-2026-11-15-20:20:12"
+    folder.mkdir()
+    text = both("[    1.000000] ", "[  298.261679] ")
+    path = folder / "vmcore-dmesg.txt"
+    path.write_text(text)
+    (piece, *_) = kernel_log.read(Source.of(path), made.context(tmp_path))
+    assert piece.claim is not None
+    assert piece.claim.how == "guessed: its last line was new when its name says; --offset sets it"
+    assert piece.claim.offset_ns + UPTIME_NS == (AT_NS // NS + 2) * NS

@@ -37,6 +37,14 @@ SCRIPT = 3 * (
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        (
+            '[\n  {\n    "Id": "3f1d",\n    "Name": "/agent",\n    "RestartCount": 512\n  }\n]\n',
+            "`crictl",
+        ),
+        (
+            "CONTAINER ID   NAME   CPU %   MEM USAGE / LIMIT   MEM %   NET I/O   PIDS\n",
+            "`docker ps -a`",
+        ),
         ("top - 20:15:17 up 9 min,  0 user,  load average: 5.23, 3.09, 1.35\n", "`top`"),
         (
             "*100 kpps*\nAverage:     CPU    %usr   %nice    %sys   %idle\n"

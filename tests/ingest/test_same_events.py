@@ -49,3 +49,12 @@ def test_the_first_file_is_kept_whole_and_nothing_near_it_is_added(
     assert [event.time_ns for event in found[: len(a)]] == a
     rest = [event.time_ns for event in found[len(a) :]]
     assert rest == [t for t in b if all(abs(t - other) > SAME_NS for other in a)]
+
+
+def test_what_the_runtime_noted_in_two_files_happened_once() -> None:
+    one, late = (
+        Event(at * NS, "container-exit", "a", fields={"id": "5c" * 32, "told_by": "containerd"})
+        for at in (100, 101)
+    )
+    assert list(without_repeats([[one], [late]])) == [one]
+    assert list(without_repeats([[one, late]])) == [one, late]

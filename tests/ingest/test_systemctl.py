@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from exhume.errors import ParseError
 from exhume.ingest import systemctl
+from exhume.ingest.recognise import recognise
+from exhume.ingest.streams import Source
 from exhume.ingest.systemctl import parse_list, parse_show
+from tests.ingest import made
 from tests.ingest.test_snapshots import NS, START, mark, read, values
 
 LIST = """  UNIT                 LOAD   ACTIVE     SUB          DESCRIPTION
@@ -61,6 +64,7 @@ def test_lists_make_the_same_fields_and_events_as_a_live_systemd(tmp_path: Path)
     events = [event for piece in pieces for event in piece.events]
     assert [(event.kind, event.subject, event.time_ns) for event in events] == [
         ("unit-waiting", "ecs.service", START * NS),
+        ("unit-seen", "bad.service", START * NS),
         ("unit-start", "ecs.service", (START + 10) * NS),
         ("unit-failed", "docker.service", (START + 20) * NS),
         ("unit-waiting", "ecs.service", (START + 20) * NS),
@@ -131,3 +135,29 @@ def test_a_list_without_its_header_or_with_colours_tells_the_same(tmp_path: Path
 def test_a_list_of_nothing_failed_is_whole(tmp_path: Path) -> None:
     text = "  UNIT LOAD ACTIVE SUB DESCRIPTION\n0 loaded units listed. Pass --all to see more.\n"
     assert read(tmp_path, mark(0) + text)[-1].facts.problems == ()
+
+
+def test_a_list_without_its_header_may_begin_with_what_is_no_service(tmp_path: Path) -> None:
+    text = (
+        "  proc-sys-fs-binfmt_misc.automount   loaded active waiting   Executable File Formats\n"
+        "  sys-devices-virtio0-net-eth0.device loaded active plugged   Virtio network device\n"
+        "● bad.service                         loaded failed failed    Something that ended\n"
+    )
+    path = tmp_path / "units.txt"
+    path.write_text(text)
+    found = recognise(Source.of(path))
+    assert found is not None
+    assert found.read is not None
+    events = [
+        e for piece in found.read(Source.of(path), made.context(tmp_path)) for e in piece.events
+    ]
+    assert [event.subject for event in events] == ["bad.service"]
+
+
+def test_the_first_look_tells_of_what_is_down(tmp_path: Path) -> None:
+    text = "".join(mark(10 * n) + SHOW.format(restarts=5, start=0, end=0) for n in range(3))
+    events = [event for piece in read(tmp_path, text, "show.log") for event in piece.events]
+    assert [(event.kind, event.time_ns) for event in events] == [("unit-waiting", START * NS)]
+    assert events[0].fields["restarts_total"] == 5
+    events = [event for piece in read(tmp_path, mark(0) + LIST, "l.log") for event in piece.events]
+    assert ("unit-seen", "bad.service", "failed") in [(e.kind, e.subject, e.text) for e in events]

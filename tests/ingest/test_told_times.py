@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.derive.stamps import NS
+from exhume.derive.stamps import NS, StampFinder, Years
 from exhume.ingest import job_log, syslog
 from exhume.ingest.local_times import LocalTimes, ToldTimes
 from exhume.ingest.piece import ClockKind, Piece
 from exhume.ingest.recognise import recognise
 from exhume.ingest.streams import Source
-from exhume.ingest.told_times import told_times
+from exhume.ingest.told_times import FollowedZone, told_times
 from tests.ingest import made
 
 HOUR_NS = 3600 * NS
@@ -131,3 +131,38 @@ def test_a_zone_that_the_user_tells_counts_more() -> None:
 @given(st.text(max_size=200))
 def test_no_line_is_too_odd(text: str) -> None:
     told("Aug  5 07:27:14 n a[1]: 2023-08-05T07:27:14.5Z " + text, text)
+
+
+def autumn() -> str:
+    """Berlin, 25 October 2026: 02:59:50 in summer is followed by 02:00:00."""
+    begins = datetime(2026, 10, 25, 0, 50, tzinfo=UTC)
+    lines = []
+    for second in range(0, 1200, 10):
+        at = begins + timedelta(seconds=second)
+        east = 2 if at < datetime(2026, 10, 25, 1, tzinfo=UTC) else 1
+        local = at + timedelta(hours=east)
+        said = f'time="{at:%Y-%m-%dT%H:%M:%S}.304Z" level=info msg="shim reaped"'
+        lines.append(f"{local:%b %d %H:%M:%S} node dockerd[1]: {said}\n")
+    lines.append(
+        "Oct 25 02:10:00 node kernel: NETDEV WATCHDOG: eth0 (ena): transmit queue 5 timed out\n"
+    )
+    return "".join(lines)
+
+
+def test_a_log_goes_on_in_winter_time_where_its_lines_do(tmp_path: Path) -> None:
+    pieces = read(tmp_path, autumn())
+    (event,) = [event for piece in pieces for event in piece.events]
+    assert event.time_ns == int(datetime(2026, 10, 25, 1, 10, tzinfo=UTC).timestamp()) * NS
+    notes = pieces[-1].facts.notes
+    assert "its times are of UTC+02:00, by full times in its lines" in notes
+    assert "summer time began or ended in it: by its lines it goes on in UTC+01:00" in notes
+
+
+def test_a_line_that_tells_when_something_ends_in_an_hour_changes_no_zone() -> None:
+    follow = FollowedZone(0)
+    stamps = StampFinder(Years(WRITTEN * NS))
+    for second in range(3):
+        stamp = stamps.find(f"Oct 25 01:00:0{second} node x: y")
+        assert stamp is not None
+        ends = f"token ends at 2026-10-25T02:00:0{second}.2Z" if second == 0 else "pulled"
+        assert follow.at(stamp, ends) == 0

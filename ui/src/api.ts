@@ -406,6 +406,8 @@ export interface Lifecycle {
   starts_at_least: boolean
   /** It had ended when somebody looked, and may have long before. */
   lifetime_at_most: boolean
+  /** All that its supervisor has counted, also before the window, where the last look shows a loop by that: it waits for one more, or has just begun. */
+  restarts_so_far: number | null
   /** In equal parts of the window, from its start to its end. */
   starts_over_time: number[]
 }

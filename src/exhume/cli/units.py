@@ -6,6 +6,11 @@ well each time is no crash loop: it is scheduled, or one of many short jobs. So 
 as its log tells: how that ended it does not say. Containers are told by name over all their ids, so
 that one that is removed and run anew shows, although its restart count stays 0.
 
+One look alone tells of a loop by what its supervisor has counted: a unit that waits for its next
+start after 3 restarts or more; a container of a pod that began within ten minutes after 100 or more
+(or 10, where its run before began as shortly before), unless all of them did, as after a boot; one
+that Docker has kept waiting for 5 s.
+
 How a bare process ended is not recorded. It is a loop (never a crash loop) when the same parent
 process starts the same program at a steady pace, one after the other, for a minute or longer, and
 does little else. Builds and scripts that start many short programs are not loops.

@@ -8,12 +8,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from exhume.derive import standing
 from exhume.derive.backoffs import backoffs
 from exhume.derive.cron_lines import BY, CRON
 from exhume.derive.looks import GONE, Looks, misses_starts, nobody_looked
@@ -79,6 +81,7 @@ def of_units(
     found = []
     for name, group in _by_subject(events, "unit-start", "unit-failed", "unit-waiting").items():
         looks = looks_of("unit", name, group.starts)
+        so_far = standing.of_unit([*group.starts, *group.waits])
         lived, is_bound = _unit_lifetimes(group, ended, looks)
         runs = Runs(
             *counted(group.starts),
@@ -88,14 +91,18 @@ def of_units(
             known_ends=max(_known_ends(group, ended), len(group.ends)),
             bad_ends=len(group.ends),
             restarts=restarts.get(name, 0),
-            waits_to_restart=_waits_to_restart(group),
+            waits_to_restart=_waits_to_restart(group) or so_far is not None,
             was_given_up=any(end.fields.get("result") == GIVEN_UP for end in group.ends),
         )
+        mark = mark_supervised(runs)
+        if mark == "healthy" and not group.starts and not group.ends:
+            continue  # of a wait or two nobody knows what comes of them
         by_cron = bool(group.starts) and all(e.fields.get(BY) == CRON for e in group.starts)
-        mark = mark_cron(runs) if by_cron else mark_supervised(runs)
+        mark = mark_cron(runs) if by_cron else mark
         detail = CRON if by_cron else ""
         over = (told_seconds(runs.start_ns) if by_cron else 0.0) or seconds
         one = _lifecycle("unit", name, detail, mark, runs, over, window, restarts.get(name))
+        one = replace(one, restarts_so_far=so_far)
         found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.waits]))
     return found
 
@@ -113,11 +120,17 @@ def of_containers(
     """
     found = []
     told = list(events)
-    waits = backoffs(told)
-    groups = {name: _Group() for name in waits}
+    waits, so_far = backoffs(told), standing.of_containers(told)
+    groups = {name: _Group() for name in (*waits, *so_far)}
     groups |= _by_subject(told, "container-start", "container-exit", removal="container-removed")
-    groups = {name: one for name, one in groups.items() if one.starts or one.ends or name in waits}
+    groups = {
+        name: one
+        for name, one in groups.items()
+        if one.starts or one.ends or name in waits or name in so_far
+    }
     for name, group in groups.items():
+        told_of = (restarts.get(name), _restarts_told(group.starts))
+        restarted = max((count for count in told_of if count is not None), default=None)
         codes = [event.fields["exit_code"] for event in group.ends if "exit_code" in event.fields]
         looks = looks_of("container", name, group.starts)
         lived, is_bound = _container_lifetimes(group, looks)
@@ -128,17 +141,16 @@ def of_containers(
             is_counted=True,
             known_ends=len(codes),
             bad_ends=sum(code != 0 for code in codes),
-            restarts=restarts.get(name, 0),
-            waits_to_restart=name in waits,
+            restarts=restarted or 0,
+            waits_to_restart=name in waits or name in so_far,
         )
         mark = mark_supervised(runs)
         both = [*group.starts, *group.ends]
         image = next((str(event.fields["image"]) for event in both if "image" in event.fields), "")
         detail = image or (waits[name].words if name in waits else "")
         ids = len({str(event.fields["id"]) for event in both if "id" in event.fields})
-        one = _lifecycle(
-            "container", name, detail, mark, runs, seconds, window, restarts.get(name), ids
-        )
+        one = _lifecycle("container", name, detail, mark, runs, seconds, window, restarted, ids)
+        one = replace(one, restarts_so_far=so_far.get(name))
         found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.removals]))
     return found
 
@@ -217,6 +229,13 @@ def _waits_to_restart(group: _Group) -> bool:
     looks = sorted([*group.starts, *waits], key=lambda event: event.wall_ns)
     seen = [event.fields.get("sub_state") == "auto-restart" for event in looks]
     return any(sum(seen[at : at + _LOOKS]) >= _OF_LOOKS for at in range(len(seen)))
+
+
+def _restarts_told(starts: Sequence[EventAnswer]) -> int | None:
+    """What a log tells of the count that each start of a container has. None: nobody counts."""
+    told = [event.fields.get("restarts_total") for event in starts if "told_by" in event.fields]
+    known = [count for count in told if isinstance(count, int)]
+    return sum(max(0, after - before) for before, after in pairwise(known)) if known else None
 
 
 def _each_once(lifetimes: list[float]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], I64]:

@@ -35,17 +35,19 @@ def zombies(seen: Observation) -> Iterator[Finding]:
     figures: dict[str, str | int | float] = {
         "zombies": answer.zombies,
         "live": answer.live if answer.live is not None else -1,
-        "growth_per_hour": round(growth, 1),
     }
+    if answer.growth is not None:  # one count tells of none
+        figures["growth_per_hour"] = round(growth, 1)
     if seen.kernel:
         walker, reschedules = walker_of(seen.kernel)
         figures |= {"walker": walker, "reschedules": "yes" if reschedules else "no"}
     if holder:
         figures |= {"holder": holder, "pinned_by": kind}
     below = f" below {holder}" if holder else ""
+    grows = "" if answer.growth is None else f", growing by {growth:,.0f} an hour"
     yield Finding(
         "zombie-cgroups",
-        f"{answer.zombies:,} zombie memory cgroups{below}, growing by {growth:,.0f} an hour",
+        f"{answer.zombies:,} zombie memory cgroups{below}{grows}",
         seen.window,
         subject=holder,
         figures=figures,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from exhume.derive.loops import LEAST_STARTS
 from exhume.derive.starts import said
 from exhume.detect import shown
 from exhume.detect.storms import storms
@@ -34,8 +35,14 @@ def crash_loops(seen: Observation) -> Iterator[Finding]:
         if one.kind == "process":
             by = f" by {one.detail}" if one.detail else ""
             claim += f", one after the other{by}; how it ends is not recorded"
-        if not one.starts:  # its supervisor says so
-            claim = f"{one.kind} {one.name} fails again and again: {one.detail or 'it waits'}"
+        if one.restarts_so_far is not None:
+            figures["restarts_so_far"] = one.restarts_so_far
+        if one.restarts_so_far is not None and one.starts < LEAST_STARTS:
+            claim = f"{one.kind} {one.name} was restarted {one.restarts_so_far:,} times so far"
+        elif not one.starts:  # its supervisor says so
+            image = f" ({one.detail})" if one.ids and one.detail else ""
+            words = "it waits for its next start" if one.ids else one.detail or "it waits"
+            claim = f"{one.kind} {one.name}{image} fails again and again: {words}"
         yield Finding(
             "crash-loop" if one.mark == "crash loop" else "restart-loop",
             claim,

@@ -11,16 +11,15 @@ from fnmatch import fnmatchcase
 from shlex import quote
 
 from exhume.derive.queues import crowds
+from exhume.derive.standing import LEAST_RESTARTS, MANY_RESTARTS
 from exhume.derive.zombies import outlook, outlook_words, walker_of
 from exhume.detect.cgroups import FAST_GROWTH, MANY_ZOMBIES
+from exhume.model.answers import EventAnswer
 from exhume.model.case import Risk
 from exhume.model.check import NodeNow, UnitNow
 from exhume.model.finding import Figure
 from exhume.model.lifecycles import Lifecycle
 
-LEAST_RESTARTS = 3
-"""Of a unit that waits for its next start: once or twice may be a dependency that was late."""
-MANY_RESTARTS = 10
 LEAST_PER_HOUR = 1.0
 """Restarts since boot: below, it is a unit that died now and then."""
 LEAST_STARTS = 3
@@ -67,6 +66,23 @@ def poor_success(lifecycles: Sequence[Lifecycle]) -> Iterator[Risk]:
                 {"success_percent": round(percent, 1), "starts": one.starts},
                 "exhume units --last 1h",
             )
+
+
+SEEN_DOWN = ("unit-seen", "unit-waiting", "unit-start")
+
+
+def seen_down(events: Sequence[EventAnswer]) -> Iterator[Risk]:
+    """Of imported looks: units that were down, and that nobody saw start since."""
+    last = {event.subject: event for event in events}
+    for name, event in last.items():
+        if event.kind == "unit-seen":
+            claim = f"unit {name} {event.text} before somebody looked"
+        elif event.kind == "unit-waiting":
+            claim = f"unit {name} had ended, and waited for its next start when somebody looked"
+        else:
+            continue
+        check = f"systemctl show -p NRestarts -p Result {quote(name)}"
+        yield Risk("poor-success", claim, name, dict(event.fields), check)
 
 
 def merged(*parts: Sequence[Risk]) -> tuple[Risk, ...]:

@@ -190,7 +190,9 @@ def _victim(event: EventAnswer, kind: str) -> Party:
         return Party(core=event.core)
     if fields.get("signature") == "oom.invoked":  # who asks for memory is not who is killed
         return Party()
-    name = fields.get("victim") or fields.get("comm") or event.subject
+    # What names nobody has its signature for a subject.
+    is_nobody = kind == "kernel-crash" and event.subject == fields.get("signature")
+    name = fields.get("victim") or fields.get("comm") or ("kernel" if is_nobody else event.subject)
     cgroup = fields.get("task_cgroup") or fields.get("cgroup")
     return Party(
         comm=str(name) or None,

@@ -47,6 +47,7 @@ _WITHOUT_HEADER = (
 )
 _HEADING = re.compile(r"\S+(?: \S+)*")
 _ID = re.compile(r"[0-9a-f]{12,64}")
+_STATE_WORD = re.compile(r"[A-Z][A-Za-z]{2,31}|CONTAINER_[A-Z]{3,16}")
 _ROW = re.compile(r"[0-9a-f]{12,64} {2}")
 # `12 seconds ago`, `About a minute ago`, `Less than a second ago`, `3 weeks ago`
 _AGE = re.compile(
@@ -66,6 +67,7 @@ _STATES = (
 
 _BEGUN_AGAIN = {"running": "container-start", "restarting": "container-exit"}
 """What happened to a container that is in that state since a moment ago."""
+_LATELY = {**_BEGUN_AGAIN, "exited": "container-exit", "dead": "container-exit"}
 _ALIVE = ("running", "paused")
 
 
@@ -92,6 +94,7 @@ class DockerLooks(Struct):
         if self._is_first:
             recent = tuple(c for c in found if 0 <= wall_ns - c.created_wall_ns <= RECENT_NS)
             events = containers.events({}, recent, wall_ns)
+            events += _changed_lately(rows, events, wall_ns)
         else:
             events = containers.events(self._before, found, wall_ns)
             events += self._begun_again(rows, events)
@@ -182,6 +185,8 @@ def _without_header(line: str, index: int, wall_ns: int) -> Row:
 
 def _is_sound(cells: dict[str, str]) -> bool:
     is_known = any(cells["STATUS"].startswith(word) for word, _ in _STATES)
+    # Of crictl each state is one word, `CONTAINER_RUNNING` in old ones.
+    is_known |= "POD ID" in cells and _STATE_WORD.fullmatch(cells["STATUS"]) is not None
     is_id = _ID.fullmatch(cells.get("CONTAINER ID", "0" * 12)) is not None
     return is_id and is_known and bool(cells["NAMES"])
 
@@ -199,7 +204,8 @@ def _of_json(line: str, index: int, wall_ns: int) -> Row:
 
 def _row(cells: dict[str, str], wall_ns: int) -> Row:
     status = cells["STATUS"]
-    state = next((state for word, state in _STATES if status.startswith(word)), "unknown")
+    plain = status.removeprefix("CONTAINER_").capitalize() if status.isupper() else status
+    state = next((state for word, state in _STATES if plain.startswith(word)), "unknown")
     if state == "running" and "(Paused)" in status:
         state = "paused"
     exited = _EXITED.match(status)
@@ -233,6 +239,22 @@ def _age_ns(text: str) -> tuple[int | None, int]:
     count = int(found[3]) if found[3] else (0 if found[2] else 1)
     unit = _SECONDS[found[4]] * 1_000_000_000
     return count * unit, unit
+
+
+def _changed_lately(
+    rows: dict[str, Row], told: tuple[Event, ...], wall_ns: int
+) -> tuple[Event, ...]:
+    """What was created long ago and began again, or ended, in the hour before."""
+    known = {str(event.fields.get("id")) for event in told}
+    found = []
+    for identity, row in rows.items():
+        kind = _LATELY.get(row.container.state)
+        is_recent = row.changed_ns is not None and wall_ns - row.changed_ns <= RECENT_NS
+        if kind is not None and is_recent and identity not in known:
+            # It may have been started many times since it was created.
+            one = replace(row.container, created_wall_ns=0)
+            found.append(containers.event_of(kind, one, wall_ns))
+    return tuple(found)
 
 
 def _at_its_time(event: Event, rows: dict[str, Row], wall_ns: int) -> Event:

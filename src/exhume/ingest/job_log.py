@@ -21,7 +21,7 @@ from exhume.ingest.log_objects import of_object
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
 from exhume.ingest.piece import Piece
 from exhume.ingest.streams import Source
-from exhume.ingest.told_times import told_times
+from exhume.ingest.told_times import followed, told_times
 
 _MAX_OBJECT = 1 << 18
 _MAX_WAITING = 1000
@@ -91,7 +91,7 @@ def _is_prefix(before: str) -> bool:
 def read(source: Source, context: Context) -> Iterator[Piece]:
     newest = newest_ns(source.path)
     own = told_times(source.head(), newest)
-    times = LocalTimes(context.clock.zone, own=own)
+    times = LocalTimes(context.clock.zone, own=own, follow=followed(own))
     yield from pieces(source, context, JobLog(source.path, times, own.newest_ns(newest)))
 
 
@@ -134,7 +134,7 @@ class JobLog(Struct, LogParser):
         stamp = finder.find(line)
         if stamp is None:
             return None
-        return _of_line(line, self.times.saw(stamp))
+        return _of_line(line, self.times.saw(stamp, line[stamp.end :]))
 
 
 def _of_line(line: str, stamp: Stamp) -> Entry:

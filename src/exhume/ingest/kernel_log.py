@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,6 +40,8 @@ from exhume.ingest.piece import Claim, ClockKind, Hints, Piece, Trust
 from exhume.ingest.streams import Source
 from exhume.sources import kmsg
 
+# Where kdump leaves vmcore-dmesg.txt: /var/crash/127.0.0.1-2024-02-01-03:04:05
+_KDUMP = re.compile(r"\S{1,255}-\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d")
 _VERSION = re.compile(r"Linux version (\S{1,64}) \(")
 _HOSTNAME = re.compile(r"systemd\[1\]: (?:Hostname set to|Set hostname to) <([\w.-]{1,64})>")
 
@@ -208,8 +211,12 @@ class KernelLog(Struct, LogParser):
         told = self._tracker.boots[-1].told.claim()
         if told is not None:
             return told
-        named = name_time_ns(self.path.name)
-        how = "guessed: its last line was new when the file was written; --offset sets it"
+        zone = self.times.told or UTC
+        named = name_time_ns(self.path.name, zone)
+        if named is None and _KDUMP.fullmatch(folder := self.path.absolute().parent.name):
+            named = name_time_ns(folder, zone)
+        when = "its name says" if named is not None else "the file was written"
+        how = f"guessed: its last line was new when {when}; --offset sets it"
         return Claim((named or self.path.stat().st_mtime_ns) - last_ns, Trust.NONE, how)
 
     def kernel_claim(self) -> Claim | None:

@@ -6,11 +6,11 @@ fit another zone or year.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from exhume.ingest.piece import Claim, ClockKind, Trust
 from exhume.ingest.zone_axis import ZoneAxis
@@ -22,6 +22,7 @@ _SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * _SECOND_NS
 _YEAR_NS = 31_556_952 * _SECOND_NS
 _YEARS = 10
+_MOST_CHANGES = 100
 # Whole hours, and the zones between them that are in use.
 ZONES_MINUTES = (
     *sorted((60 * hours for hours in range(-12, 15) if hours), key=abs),
@@ -37,10 +38,12 @@ class ToldTimes(Struct, frozen=True):
     is_year_told: bool = False
     east_ns: int | None = None
     """Of UTC. None: no line tells."""
+    ends_ns: int | None = None
+    """When its last line was written at the latest, where its head tells."""
 
     def newest_ns(self, newest_ns: int) -> int:
         """By when the log was written, where the time of its file is of another year."""
-        return newest_ns + self.years * _YEAR_NS
+        return (newest_ns if self.ends_ns is None else self.ends_ns) + self.years * _YEAR_NS
 
 
 class LocalTimes(Struct):
@@ -54,23 +57,37 @@ class LocalTimes(Struct):
     axis: ZoneAxis | None = None
     """Of that zone."""
     own: ToldTimes = ToldTimes()
+    follow: Callable[[Stamp, str], int] | None = None
+    """How far east of UTC a stamp is, where its own line may tell of a change of summer time."""
+    _later: list[int] = field(default_factory=list)
+    """How far east it was after such changes."""
 
     def __post_init__(self) -> None:
         if self.told is not None:
             self.axis = ZoneAxis(self.told)
 
-    def saw(self, stamp: Stamp) -> Stamp:
-        """The stamp, at its place among those of its log."""
+    def saw(self, stamp: Stamp, text: str = "") -> Stamp:
+        """The stamp, at its place among those of its log. `text`: what follows it."""
         self.without_year |= not stamp.has_year and not self.own.is_year_told
+        if self.follow is not None and text and not stamp.has_zone:
+            self._note_east(self.follow(stamp, text))
         at = self.saw_time(stamp.time_ns, stamp.has_zone)
         return stamp if at == stamp.time_ns else stamp._replace(time_ns=at)
 
     def saw_time(self, time_ns: int, has_zone: bool) -> int:
-        if not has_zone and self.told is None and self.own.east_ns is not None:
-            time_ns, has_zone = time_ns - self.own.east_ns, True
+        if not has_zone and self.told is None and (east_ns := self._east_ns) is not None:
+            time_ns, has_zone = time_ns - east_ns, True
         self.with_zone |= has_zone
         self.without_zone |= not has_zone
         return time_ns if has_zone or self.axis is None else self.axis.at_ns(time_ns)
+
+    @property
+    def _east_ns(self) -> int | None:
+        return self._later[-1] if self._later else self.own.east_ns
+
+    def _note_east(self, east_ns: int) -> None:
+        if east_ns != self._east_ns and len(self._later) < _MOST_CHANGES:
+            self._later.append(east_ns)
 
     @property
     def _is_local(self) -> bool:
@@ -111,6 +128,9 @@ class LocalTimes(Struct):
         if self.told is None and self.own.east_ns is not None:
             zone = zone_name(round(self.own.east_ns / MINUTE_NS))
             yield f"its times are of {zone}, by full times in its lines"
+            for east_ns in self._later:
+                zone = zone_name(round(east_ns / MINUTE_NS))
+                yield f"summer time began or ended in it: by its lines it goes on in {zone}"
 
     def guesses(self, last_ns: int) -> tuple[Claim, ...]:
         """What else may hold: the first that fits the other inputs does."""

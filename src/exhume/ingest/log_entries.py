@@ -16,6 +16,7 @@ from exhume.ingest.call_traces import TraceReader
 from exhume.ingest.log_hosts import is_same_machine
 from exhume.ingest.log_levels import level_of
 from exhume.ingest.row_table import SLOT_NS
+from exhume.ingest.runtime_lines import RuntimeLines
 from exhume.model.event import Event
 from exhume.model.series import MISSING, Block
 
@@ -62,6 +63,8 @@ class HostEvents(Struct):
     _jobs: list[tuple[LogLine, Match | None]] = field(default_factory=list)
     _units: list[tuple[LogLine, Match]] = field(default_factory=list)
     _cron: list[CronStart] = field(default_factory=list)
+    _containers: list[Event] = field(default_factory=list)
+    _runtime: RuntimeLines = field(default_factory=RuntimeLines)
     _exited: dict[str, int] = field(default_factory=dict)
     _second: int = -1
     _trace: TraceReader = field(default_factory=TraceReader)
@@ -86,12 +89,16 @@ class HostEvents(Struct):
             self._cron.append(CronStart(entry.time_ns, started))
             self._last = None  # what it was told to do is not joined with anything
             return True
+        happened = None if entry.is_kernel else self._runtime.event(entry.text, entry.time_ns)
+        if happened is not None:
+            self._at_second(entry.time_ns)
+            self._containers.append(happened)
         found = match(entry.text, kernel_log() if entry.is_kernel else job_log())
         self._last, self._last_found, self._parts = entry, found, 1
         self._length = len(entry.text)
         if found is not None or (entry.is_kernel and entry.level <= _WARNING):
             self._keep(entry, found)
-        return found is not None
+        return found is not None or happened is not None
 
     def _at_second(self, time_ns: int) -> None:
         if time_ns // SECOND_NS != self._second:
@@ -169,7 +176,9 @@ class HostEvents(Struct):
             self.events += unit_events(self._units, self._exited)
         if self._cron:
             self.events += cron_events(self._cron)
+        self.events += self._containers
         self._kernel, self._jobs, self._units, self._cron = [], [], [], []
+        self._containers = []
 
     def take(self) -> tuple[tuple[Event, ...], tuple[Block, ...]]:
         self.flush()

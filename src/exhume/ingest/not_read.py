@@ -176,6 +176,17 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     ),
     (rb"^ +total +used +free\b", "what `free` shows", "a copy of /proc/meminfo can be imported"),
     (
+        # of `docker inspect`, `podman ps --format json`, `crictl ps -o json`
+        rb'(?s)\A\s*[\[{].{0,8000}?"(?:RestartCount|podSandboxId|AutoRemove)"\s*:',
+        "JSON of containers",
+        "the tables of `docker ps -a`, `podman ps -a` and `crictl ps -a` can be imported",
+    ),
+    (
+        rb"^CONTAINER(?: ID)? +(?:NAME +)?CPU % +MEM",
+        "what `docker stats` shows",
+        "`docker ps -a` tells what starts again and again, " + _CORES,
+    ),
+    (
         rb"^(?:NAMESPACE +)?NAME +READY +STATUS +RESTARTS +AGE",
         "a list of pods",
         "`crictl ps -a` or `docker ps -a` on the node, and its journal, tell of restarts there",

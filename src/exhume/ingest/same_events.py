@@ -26,7 +26,7 @@ def without_repeats(groups: Sequence[Sequence[Event]]) -> Iterator[Event]:
         for event in group:
             if noted and "told_by" not in event.fields and _container(event) in noted:
                 continue  # the runtime noted when that was; a look only saw that it had been
-            if event.kind in _KINDS:
+            if event.kind in _KINDS or "told_by" in event.fields:
                 key = _identity(event)
                 if _is_near(told.get(key, ()), event.time_ns):
                     continue
@@ -44,6 +44,8 @@ def _container(event: Event) -> tuple[str, str]:
 def _identity(event: Event) -> tuple[object, ...]:
     if event.kind.startswith("unit-"):
         return event.kind, event.subject
+    if "told_by" in event.fields:
+        return _container(event)
     if "signature" in event.fields and event.kind == "kernel-log":
         # Lines of a second that say the same are one event: which of them is first may differ.
         return event.kind, event.subject, *(event.fields.get(name) for name in _APART)

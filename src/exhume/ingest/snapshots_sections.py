@@ -42,7 +42,8 @@ STARTS: tuple[tuple[str, bytes], ...] = (
     (
         "systemctl list-units",
         rb"(?: *UNIT +LOAD +ACTIVE +SUB\b"
-        rb"|[^\w\n]{0,6}[\w:\\.@-]+\.service +(?:loaded|masked|not-found|error|bad-setting)"
+        rb"|[^\w\n]{0,6}[\w:\\.@-]+\.(?:service|automount|device|mount|path|scope|slice|socket|swap"
+        rb"|target|timer) +(?:loaded|masked|not-found|error|bad-setting)"
         rb" +(?:active|inactive|failed|activating|deactivating|reloading) +[a-z])",
     ),
     (

@@ -35,7 +35,7 @@ from exhume.ingest.log_hosts import only_host
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
 from exhume.ingest.piece import Claim, ClockKind, Hints, Piece, Trust
 from exhume.ingest.streams import Source
-from exhume.ingest.told_times import told_times
+from exhume.ingest.told_times import followed, told_times
 
 _EPOCH = STYLES[-1]
 _STYLES = (ISO, CTIME, SYSLOG, *WITH_YEAR, _EPOCH)
@@ -122,7 +122,8 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     else:
         newest = newest_ns(source.path)
         own = told_times(source.head(), newest)
-        times, years = LocalTimes(context.clock.zone, own=own), Years(own.newest_ns(newest))
+        times = LocalTimes(context.clock.zone, own=own, follow=followed(own))
+        years = Years(own.newest_ns(newest))
         yield from pieces(source, context, SystemLog(source.path, years, times))
 
 
@@ -164,7 +165,7 @@ class SystemLog(Struct, LogParser):
         found = sent or _tagged(rest[stamp.end :], may_be_5424=is_5424)
         if found is None:
             return None
-        stamp = self.times.saw(stamp)
+        stamp = self.times.saw(stamp, rest[stamp.end :])
         # rsyslog's ISO times have microseconds, the classic ones whole seconds.
         step = 1 if stamp.time_ns % NS else NS
         if sent is not None:

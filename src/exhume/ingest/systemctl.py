@@ -41,8 +41,12 @@ class UnitLooks(Struct):
     ) -> tuple[tuple[Reading, ...], tuple[Event, ...]]:
         before = self._before.setdefault(path, {})
         events = units.events(before, found, wall_ns)
+        new = tuple(unit for unit in found if unit.name not in before)
         if path == LIST_PATH:
-            events += _seen_to_start(before, found, wall_ns) + _seen_to_wait(found, wall_ns)
+            events += _seen_to_start(before, found, wall_ns)
+        # Later looks of `show` count the starts; a list has nothing but the state.
+        events += _seen_to_wait(found if path == LIST_PATH else new, wall_ns)
+        events += _seen_to_have_failed(new, wall_ns)
         before.update((unit.name, unit) for unit in found)
         return units.readings(found), events
 
@@ -137,7 +141,25 @@ def _seen_to_start(
 def _seen_to_wait(found: Iterable[Unit], wall_ns: int) -> tuple[Event, ...]:
     """Of one that loops most starts fall between two looks: that it waits again is what shows."""
     return tuple(
-        Event(wall_ns, "unit-waiting", unit.name, fields={"sub_state": unit.sub_state})
+        Event(wall_ns, "unit-waiting", unit.name, fields=_told(unit))
         for unit in found
         if unit.sub_state == "auto-restart"
     )
+
+
+def _seen_to_have_failed(found: Iterable[Unit], wall_ns: int) -> tuple[Event, ...]:
+    """By the first look; when that was, a list does not say."""
+    return tuple(
+        Event(wall_ns, "unit-seen", unit.name, _failed_words(unit), fields=_told(unit))
+        for unit in found
+        if unit.active_state == _FAILED
+    )
+
+
+def _failed_words(unit: Unit) -> str:
+    return "failed" if unit.result in (None, _FAILED) else f"failed, with result '{unit.result}'"
+
+
+def _told(unit: Unit) -> dict[str, str | int | float]:
+    told = ("sub_state", "result", "main_status", "restarts_total")
+    return {name: value for name in told if (value := getattr(unit, name)) is not None}

@@ -8,12 +8,13 @@ Whoever wrote the words and whoever stamped them looked at their clocks at the s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from exhume.derive.stamps import ISO, NS, Stamp, StampFinder, Years
+from exhume.ingest.journal_span import journal_span
 from exhume.ingest.lines import head_lines, unpasted
 from exhume.ingest.local_times import ToldTimes
 
@@ -22,7 +23,41 @@ _SEARCHED = 2000
 _SAME_NS = 2 * NS
 _QUARTER_NS = 900 * NS
 """All zones are so many of them from UTC."""
-_FURTHEST_NS = 14 * 3600 * NS
+_HOUR_NS = 3600 * NS
+_FURTHEST_NS = 14 * _HOUR_NS
+_LOOKS, _AGREE = 200, 3
+"""Lines of each quarter of an hour that are searched, and how many must agree on a change."""
+
+
+class FollowedZone(Struct):
+    """Line after line of a log that told its zone, as summer time begins or ends in it."""
+
+    east_ns: int
+    _quarter: int = -1
+    """Of an hour; clocks are changed between two of them."""
+    _looks: int = 0
+    _another: int = 0
+    """How many lines in a row have told that it is an hour more, or less."""
+
+    def at(self, stamp: Stamp, text: str) -> int:
+        """How far east of UTC the stamp is. `text`: what follows it."""
+        if (quarter := stamp.time_ns // _QUARTER_NS) != self._quarter:
+            self._quarter, self._looks, self._another = quarter, _LOOKS, 0
+        if self._looks > 0:
+            self._looks -= 1
+            for vote in _of_line(stamp, text[:_SEARCHED]):
+                if vote.east_ns == self.east_ns:
+                    self._looks = 0
+                elif vote.east_ns is not None and abs(vote.east_ns - self.east_ns) == _HOUR_NS:
+                    self._another += 1
+                    # One line may tell when something ends in an hour.
+                    if self._another >= _AGREE:
+                        self.east_ns, self._looks = vote.east_ns, 0
+        return self.east_ns
+
+
+def followed(own: ToldTimes) -> Callable[[Stamp, str], int] | None:
+    return None if own.east_ns is None else FollowedZone(own.east_ns).at
 
 
 class _Vote(Struct, frozen=True):
@@ -34,10 +69,15 @@ class _Vote(Struct, frozen=True):
 
 def told_times(head: bytes, newest_ns: int) -> ToldTimes:
     """`newest_ns`: which year a stamp without one is taken for."""
+    span = journal_span(head)
+    newest_ns = newest_ns if span is None else span.end_ns
     votes = list(_votes(head_lines(head, _LINES), newest_ns))
     years = _chosen(vote.years for vote in votes if not vote.has_year)
-    east_ns = _chosen(vote.east_ns for vote in votes if vote.east_ns is not None)
-    return ToldTimes(years or 0, years is not None, east_ns)
+    east = [vote.east_ns for vote in votes if vote.east_ns is not None]
+    east_ns = _chosen(east[: _changes_at(east)])  # all of it, where nothing changes
+    if span is None:
+        return ToldTimes(years or 0, years is not None, east_ns)
+    return ToldTimes(years or 0, True, span.east_ns if east_ns is None else east_ns, newest_ns)
 
 
 def _chosen(said: Iterable[int]) -> int | None:
@@ -47,6 +87,14 @@ def _chosen(said: Iterable[int]) -> int | None:
         return None
     value, count = counts.most_common(1)[0]
     return value if 3 * count >= 2 * counts.total() else None
+
+
+def _changes_at(east: Sequence[int]) -> int | None:
+    """Where summer time begins or ends in it: all lines before tell one zone, and all after the one
+    beside it."""
+    at = next((place for place, one in enumerate(east) if one != east[0]), None)
+    is_one = at is not None and min(at, len(east) - at) >= _AGREE and len(set(east[at:])) == 1
+    return at if is_one and abs(east[-1] - east[0]) == _HOUR_NS else None
 
 
 def _votes(lines: Iterable[str], newest_ns: int) -> Iterator[_Vote]:

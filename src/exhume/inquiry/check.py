@@ -8,7 +8,14 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.detect.detectors import findings
-from exhume.diagnose.checks import kernel_risks, merged, poor_success, risks_now
+from exhume.diagnose.checks import (
+    SEEN_DOWN,
+    kernel_risks,
+    merged,
+    poor_success,
+    risks_now,
+    seen_down,
+)
 from exhume.diagnose.risks import risks_of
 from exhume.diagnose.symptoms import grouped, symptoms
 from exhume.errors import ExhumeError, ParseError
@@ -28,6 +35,7 @@ from exhume.sources.interfaces import read as read_interfaces
 from exhume.sources.memcg_count import MemcgCount, MemcgCounter
 from exhume.sources.queues import queue_of
 from exhume.sources.units import Unit, UnitReader
+from exhume.store.queries.events import events
 from exhume.store.recording import Recording
 
 SECOND_NS = 1_000_000_000
@@ -88,7 +96,8 @@ def _length(seconds: float) -> str:
 def check_imported(recording: Recording, ended: Ended) -> CheckAnswer:
     """The node that the files are of, as it was at their end; not the one that they are read on."""
     seen = last_hour(recording, ended.measured.end_ns)
-    risks = merged(recorded_risks(seen), ())
+    looked_at = events(recording, seen.window, SEEN_DOWN)
+    risks = merged(recorded_risks(seen), tuple(seen_down(looked_at)))
     missing = tuple(_not_in_files(recording, seen))
     whole = seen.window.clip(ended.measured)
     # Between the lines of a log nothing was measured, and yet it tells that nothing happened.

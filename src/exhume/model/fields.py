@@ -177,6 +177,7 @@ EVENT_KINDS: tuple[EventKind, ...] = (
     EventKind(
         "unit-waiting", "A service had ended and waited for its restart when somebody looked."
     ),
+    EventKind("unit-seen", "A service that had failed before somebody first looked."),
     EventKind("container-start", "A container appeared, or was started again."),
     EventKind(
         "container-seen", "A container that was there when somebody looked; every ten minutes."

@@ -104,6 +104,9 @@ class Lifecycle(Struct, frozen=True):
     most so slow."""
     lifetime_at_most: bool = False
     """It had ended when somebody looked, and may have long before."""
+    restarts_so_far: int | None = None
+    """All that its supervisor has counted, also before the window, where the last look shows a
+    loop by that: it waits for one more, or has just begun."""
     starts_over_time: tuple[int, ...] = ()
     """In equal parts of the window, from its start to its end."""
 

@@ -142,7 +142,7 @@ def event_of(kind: str, one: Container, time_ns: int, text: str = "") -> Event:
         fields["created_wall_ns"] = one.created_wall_ns
     if one.exit_code is not None:
         fields["exit_code"] = one.exit_code
-    if kind == "container-start" and one.restarts_total is not None:
+    if kind in ("container-start", "container-seen") and one.restarts_total is not None:
         fields["restarts_total"] = one.restarts_total
     if one.pod_name:
         fields["pod"] = _pod(one)

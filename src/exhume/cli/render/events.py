@@ -163,7 +163,9 @@ def words(group: EventGroup) -> str:
         said.append(f"restart {fields['restarts_total']}")
     if fields.get("sub_state") == "auto-restart":
         said.append("auto-restart")
-    if "image" in fields:
+    if fields.get("state") == "restarting":
+        said.append("restarting")
+    if fields.get("image"):
         said.append(f"image {fields['image']}")
     if "parent" in fields:
         said.append(f"by {fields['parent']}")

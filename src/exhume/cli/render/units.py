@@ -142,6 +142,8 @@ def _sentence(one: Lifecycle) -> str:
         reasons.append(f"lives {most}{seconds(one.median_lifetime_seconds)} in the median")
     if one.kind == "container" and one.ids and not one.restarts and one.ids > 1:
         reasons.append(f"{one.ids} ids under one name, so nobody counts restarts")
+    if one.restarts_so_far is not None and one.starts < LEAST_STARTS:
+        reasons.append(f"restarted {one.restarts_so_far:,} times so far")
     if not reasons:
         said = f" ({printable(one.detail)})" if one.detail and not one.starts else ""
         reasons.append(f"whoever starts it waits before it tries again, or gave up on it{said}")

@@ -9,11 +9,11 @@ from exhume.detect import shown
 from exhume.detect.stalls import blocked, pressure
 from exhume.diagnose.cause import mean_of, party, weigh
 from exhume.diagnose.four_tests import widened
-from exhume.diagnose.holding import check_top, holders
+from exhume.diagnose.holding import check_events, check_top, holders
 from exhume.diagnose.kernel_paths import match
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.diagnose.symptom_checks import check_of
-from exhume.model.case import Actions, Party
+from exhume.model.case import Actions, Party, Tests
 from exhume.model.window import Window
 
 _LEAST_SHARE = 0.3
@@ -116,16 +116,27 @@ def lock_contention(scene: Scene) -> Iterator[Suspicion]:
         if found is None or found.share < _LEAST_SHARE:
             continue
         window = holder.stalls[0].window
+        is_told = holder.occupant.is_told
         claim = (
-            f"{holder.occupant.name} waits for a lock in {100 * found.share:.0f} % of its samples "
-            f"({found.function})"
+            f"{holder.occupant.name} was waiting for a lock when the kernel looked "
+            f"({found.function}); who holds it is open"
+            if is_told
+            else f"{holder.occupant.name} waits for a lock in {100 * found.share:.0f} % of its "
+            f"samples ({found.function})"
         )
         figures: dict[str, str | int | float] = {
             "function": found.function,
             "share": round(found.share, 3),
         }
-        culprit = party(scene.seen, holder.occupant.comm, scene.core, holder.occupant.pid)
-        tests = weigh(scene, holder.causes, scene.place)
+        payer = party(scene.seen, holder.occupant.comm, scene.core, holder.occupant.pid)
+        # Of many samples its own threads wait for each other; one trace shows somebody who waits.
+        culprit = Party(core=scene.core) if is_told else payer
+        tests = Tests(place=scene.place) if is_told else weigh(scene, holder.causes, scene.place)
+        proof = (
+            Proof("kernel log", claim, figures, window, check_events(widened(window)))
+            if is_told
+            else Proof("samples", claim, figures, window, check_top(scene.core, window))
+        )
         yield Suspicion(
             kind="lock-contention",
             culprit=culprit,
@@ -133,13 +144,14 @@ def lock_contention(scene: Scene) -> Iterator[Suspicion]:
             steps=(
                 Step(
                     claim,
-                    "root_cause",
+                    "mechanism" if is_told else "root_cause",
                     tests,
-                    (Proof("samples", claim, figures, window, check_top(scene.core, window)),),
+                    (proof,),
                 ),
             ),
-            depth=1,
-            payer=culprit,
+            depth=0 if is_told else 1,
+            payer=payer,
             victim=scene.symptom.victim,
+            at_most="low" if is_told else "high",
             missing=("who holds the lock: perf lock contention -a, for a minute",),
         )

@@ -68,6 +68,7 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
     # Of a lockup the core is all that is known of the victim.
     harm = f"{victim.name} can't run" if victim != Party(core=scene.core) else "nobody else runs"
     at_most = _at_most(occupant, kind)
+    waits = _waits(occupant, kind)
     return Suspicion(
         kind=kind,
         culprit=culprit,
@@ -80,7 +81,7 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         payer=culprit,
         victim=victim,
         details=details,
-        actions=_actions(culprit, kind, scene.core),
+        actions=Actions() if waits else _actions(culprit, kind, scene.core),
         contradiction=not_waiting(scene) or ("" if priority else _shares(holder)),
         at_most=at_most,
     )
@@ -162,13 +163,29 @@ def _unsaid(occupant: Occupant, kind: str) -> str:
         return "; who it is is not said"
     if kind == "kernel-hog" and occupant.is_unnamed:
         return "; whether others make it do that is open: kernel functions have no names"
+    if waits := _waits(occupant, kind):
+        return f"; but it was {waits} itself, and who keeps it waiting is open"
     return ""
+
+
+def _waits(occupant: Occupant, kind: str) -> str:
+    """What it spun for in vain, which others have; empty where it was at work itself.
+
+    Of samples it may be threads of its own that have the lock; of one trace nobody knows.
+    """
+    first = next(iter(matches(occupant.frames)), None)
+    if kind != "kernel-hog" or first is None:
+        return ""
+    is_waiting = first.path.id == "other-cores" or (first.path.id == "lock" and occupant.is_told)
+    return first.path.meaning if is_waiting else ""
 
 
 def _at_most(occupant: Occupant, kind: str) -> Confidence:
     """Whoever is made to do that work by others is not at fault, and without the names of kernel
     functions nobody can tell who is."""
     if not occupant.comm or (kind == "kernel-hog" and occupant.is_unnamed):
+        return "low"
+    if _waits(occupant, kind):
         return "low"
     return "medium" if kind == "kernel-hog" and _is_made_to(occupant) else "high"
 

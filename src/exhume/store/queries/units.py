@@ -29,10 +29,11 @@ _NOT_IN_FILES = (
     "no systemd units are in the files: import `systemctl list-units --all` or the journal too",
     "no containers are in the files: import `docker ps -a` or `crictl ps -a` too",
 )
+_NAMED = 5
 _TOLD = ("births", "removals", "releases")
 _EVENTS = (
     "unit-start", "unit-failed", "unit-waiting", "container-start", "container-exit",
-    "container-removed", "job-log",
+    "container-seen", "container-removed", "job-log",
 )  # fmt: skip
 
 
@@ -107,7 +108,22 @@ def lifecycles(
         lifecycles=units.worst_first(one for one in found if one.kind in kinds),
         notes=_notes(
             recording, window, ran, has_units=has_units, has_containers=bool(of_containers)
-        ),
+        )
+        + _waiting(told_events, found),
+    )
+
+
+def _waiting(told: Sequence[EventAnswer], found: Sequence[Lifecycle]) -> tuple[str, ...]:
+    """Of those that a look or two show down, which does not tell whether they loop."""
+    looping = {one.name for one in found if one.mark == "crash loop"}
+    started = {event.subject for event in told if event.kind == "unit-start"}
+    waited = {event.subject for event in told if event.kind == "unit-waiting"}
+    names = sorted(waited - started - looping)
+    if not names:
+        return ()
+    return (
+        f"{', '.join(names[:_NAMED])} waited for the next start when somebody looked: "
+        "`systemctl show` (NRestarts), or more looks, tell whether that goes on and on",
     )
 
 
