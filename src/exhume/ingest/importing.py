@@ -110,7 +110,6 @@ def run(
             raise ExhumeError("there is nothing to import", todo=todo)
         manifest = Manifest(folder)
         reports = {str(one.path): _missing(one) for one in missing}
-        before = {f.node for one in inputs if (f := manifest.of(one)) and f.folder is not None}
         known = list(_recognised(inputs, manifest, reports))
         places = _places(options, host, known)
         hosts = {one.host for one in known if one.host}
@@ -133,8 +132,10 @@ def run(
                 path, broken = str(one.input.path), one.source.damage()
                 problems = (broken,) if broken else ()
                 reports[path] = InputReport(path, one.format.name, "names", problems=problems)
+        own = (manifest.of(one) for one in inputs)
+        nodes = {one.node for one in own if one is not None and one.folder is not None}
         return ImportReport(
-            recordings=placing.recordings(before),
+            recordings=placing.recordings(nodes),
             inputs=tuple(reports[path] for path in sorted(reports)),
             seconds=time.monotonic() - began,
             folders=folders,
