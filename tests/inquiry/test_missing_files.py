@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from exhume.cli.cores import ask
 from exhume.cli.main import main
 from exhume.inquiry.asked import CANT_TELL, Question
 from exhume.inquiry.check import check_imported
 from exhume.inquiry.why import why
 from exhume.model.case import Case
 from exhume.store.ended import ended, is_imported
+from exhume.store.queries.irqs import irqs
+from exhume.store.queries.top import top
 from exhume.store.queries.units import lifecycles
 from exhume.store.queries.zombies import zombies
 from exhume.store.recording import Recording
@@ -42,6 +47,36 @@ def test_files_that_would_have_told_are_named(tmp_path: Path) -> None:
     assert any(gap.endswith("import perf captures") for gap in gaps)
     for said in (cgroups, units, containers, *gaps):
         assert not [word for word in OF_A_RECORDER if word in said]
+
+
+def test_an_answer_without_samples_cores_or_interrupts_says_which_files_have_them(
+    tmp_path: Path,
+) -> None:
+    recording = imported(tmp_path, LOADAVG)
+    window = recording.window()
+    assert top(recording, window).notes == (
+        "no samples are in the files: import perf captures too",
+    )
+    (cores,) = ask(recording, window, 10, ()).notes
+    (interrupts,) = irqs(recording, window).notes
+    assert "mpstat" in cores
+    assert "/proc/interrupts" in interrupts
+
+
+def test_that_nothing_loops_is_said_only_where_a_start_would_have_been_seen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = imported(tmp_path, LOADAVG)
+    assert not lifecycles(recording, recording.window()).is_told
+    main(["units", "--data", str(tmp_path / "out")])
+    told = capsys.readouterr().out
+    assert "The files tell of nobody who starts or ends." in told
+    assert "Nothing loops" not in told
+    table = "  UNIT LOAD ACTIVE SUB DESCRIPTION\n  a.service loaded active running A\n"
+    units = imported(tmp_path / "units", table)
+    window = units.window()
+    assert lifecycles(units, window).is_told
+    assert not lifecycles(units, window, ("container",)).is_told
 
 
 def test_that_nobody_was_harmed_is_not_said_without_asking_for_the_logs(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def ask(
         seconds = max(1, math.ceil(stretch.seconds))
         found += bursts(only(queries.core_map(recording, stretch, seconds), cores))
     notes = list(recording.problems(window))
+    notes += queries.no_cores(recording)
     if whole.by_samples:
         notes.append(_BY_SAMPLES)
     if search.skipped:

@@ -1,0 +1,27 @@
+"""What none of the files that were imported tells, and which would: empty means that one does."""
+
+from __future__ import annotations
+
+from exhume.store.ended import is_imported
+from exhume.store.recording import Recording
+
+
+def no_samples(recording: Recording) -> tuple[str, ...]:
+    has_some = any(view.sample_count for view in recording.views())
+    return _asked_for(recording, "samples", "perf captures", told=has_some)
+
+
+def no_cores(recording: Recording) -> tuple[str, ...]:
+    has_some = any(view.sample_count or "cpu.user" in view.fields() for view in recording.views())
+    return _asked_for(recording, "times of cores", "mpstat or copies of /proc/stat", told=has_some)
+
+
+def no_interrupts(recording: Recording) -> tuple[str, ...]:
+    told = any("irq.count" in view.fields() for view in recording.views())
+    return _asked_for(recording, "interrupts", "copies of /proc/interrupts", told=told)
+
+
+def _asked_for(recording: Recording, what: str, files: str, *, told: bool) -> tuple[str, ...]:
+    if told or not is_imported(recording):
+        return ()
+    return (f"no {what} are in the files: import {files} too",)
