@@ -107,7 +107,8 @@ def run(
         folders = folders_inside(files, options.into)
         if not inputs and not any(one.is_named for one in missing):
             todo = f"name the folders inside too: {folders[0]}, …" if folders else "name files"
-            raise ExhumeError("there is nothing to import", todo=todo)
+            given = ", ".join(dict.fromkeys(options.files))
+            raise ExhumeError(f"there is nothing to import in {given}", todo=todo)
         manifest = Manifest(folder)
         reports = {str(one.path): _missing(one) for one in missing}
         known = list(_recognised(inputs, manifest, reports))
