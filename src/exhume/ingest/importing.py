@@ -212,7 +212,7 @@ def _merge(work: _Import, tell: Callable[[int], None]) -> None:
 def _recognised(
     inputs: Sequence[Input], manifest: Manifest, reports: dict[str, InputReport]
 ) -> Iterator[_Known]:
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     for one in inputs:
         path = str(one.path)
         if (before := manifest.of(one)) is not None:
@@ -231,10 +231,10 @@ def _recognised(
             if found is not None:
                 told = replace(one, id=one.named_id) if found.is_told_by_name else one
                 if told.id in seen:
-                    notes = ("a copy of another input",)
+                    notes = (f"a copy of {seen[told.id]}, counts once",)
                     reports[path] = InputReport(path, found.name, "same", notes=notes)
                     continue
-                seen.add(told.id)
+                seen[told.id] = path
                 yield _Known(told, source, found, _host(source, found))
                 continue
             problem = _unknown(source) if one.size_bytes else f"{path} is empty"
