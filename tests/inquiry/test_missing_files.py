@@ -13,6 +13,7 @@ from exhume.inquiry.asked import CANT_TELL, Question
 from exhume.inquiry.check import check_imported
 from exhume.inquiry.why import why
 from exhume.model.case import Case
+from exhume.model.window import Window
 from exhume.store.ended import ended, is_imported
 from exhume.store.queries.irqs import irqs
 from exhume.store.queries.top import top
@@ -22,7 +23,7 @@ from exhume.store.recording import Recording
 from exhume.store.writer import write_segment
 from exhume.web.diagnosis import entries
 from tests.ingest import made
-from tests.ingest.made import do_import
+from tests.ingest.made import NS, do_import
 from tests.ingest.test_snapshots import CGROUP_STAT, CGROUPS, LOADAVG, mark
 from tests.store.make import by_hand
 
@@ -61,6 +62,17 @@ def test_an_answer_without_samples_cores_or_interrupts_says_which_files_have_the
     (interrupts,) = irqs(recording, window).notes
     assert "mpstat" in cores
     assert "/proc/interrupts" in interrupts
+
+
+def test_what_was_counted_at_other_times_is_not_said_to_be_in_no_file(tmp_path: Path) -> None:
+    recording = imported(tmp_path, CGROUPS)
+    start_ns = recording.window().start_ns
+    between = Window(start_ns + 2 * NS, start_ns + 5 * NS)
+    (told,) = zombies(recording, between).missing
+    assert "longer window" in told
+    gaps = [gap for gap in why(recording, between, Question()).gaps if "cgroups" in gap]
+    assert "longer window" in gaps[0]
+    assert not [one for one in (told, *gaps) if "import" in one]
 
 
 def test_that_nothing_loops_is_said_only_where_a_start_would_have_been_seen(
