@@ -104,6 +104,19 @@ def test_that_nobody_was_harmed_is_not_said_without_asking_for_the_logs(tmp_path
     assert not any("dmesg" in gap for gap in why(both, both.window(), Question()).gaps)
 
 
+def test_whether_it_is_gone_is_answered_where_nobody_was_harmed_before_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = imported(tmp_path, LOADAVG)
+    fix_ns = recording.window().start_ns + 5 * NS
+    found = why(recording, recording.window(), Question(fix_ns=fix_ns)).since_fix
+    assert found is not None
+    assert (found.status, found.before, found.after) == ("unknown", 0, 0)
+    data = str(tmp_path / "out")
+    assert main(["why", "--data", data, "--since-fix", str(fix_ns // NS)]) == 2
+    assert "nothing to compare with" in " ".join(capsys.readouterr().out.split())
+
+
 def case_of(folder: Path, name: str, *files: str) -> Case:
     do_import(folder / name, *files)
     recording = Recording.open(folder / name)

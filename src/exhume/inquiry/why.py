@@ -73,9 +73,12 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
         verdict, others = unanswered(
             known_harm, question, can_tell=would_have_told(recording, seen)
         )
+        # Asked whether it is gone, that nobody was harmed is no answer by itself.
+        fix = None if question.fix_ns is None else since_fix(seen, (), question.fix_ns)
         seen = look_around(recording, seen, _end_of(window))
         risks, gaps = risks_of(seen, findings(seen)), gaps_of(recording, seen)
-        return replace(case_of(seen, None, (), others, risks, gaps), verdict=verdict)
+        case = case_of(seen, None, (), others, risks, gaps)
+        return replace(case, verdict=verdict, since_fix=fix)
     inquiry = _Inquiry(recording, seen, groups, question)
     # Of several that are equally bad the one that can be explained; else the worst.
     equals = [group for group in groups if is_as_bad(group, groups[0])]
