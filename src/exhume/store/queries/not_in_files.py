@@ -12,8 +12,9 @@ def no_samples(recording: Recording) -> tuple[str, ...]:
 
 
 def no_cores(recording: Recording) -> tuple[str, ...]:
-    has_some = any(view.sample_count or "cpu.user" in view.fields() for view in recording.views())
-    return _asked_for(recording, "times of cores", "mpstat or copies of /proc/stat", told=has_some)
+    """Where samples tell none either: they say no cores, or are of no event that is time."""
+    told = has_any(recording, "cpu.user")
+    return _asked_for(recording, "times of cores", "mpstat or copies of /proc/stat", told=told)
 
 
 def no_interrupts(recording: Recording) -> tuple[str, ...]:
