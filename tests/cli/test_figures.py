@@ -29,8 +29,8 @@ def test_times_a_baseline_knows_new_from_unknown() -> None:
 
 @pytest.mark.parametrize(
     ("ns", "shown"),
-    [(0, "0 s"), (NS // 4, "250 ms"), (6 * NS, "6 s"), (3 * NS // 2, "1.5 s"),
-     (90 * NS, "1 m 30 s"), (12 * 3600 * NS, "12 h"),
+    [(0, "0 s"), (1, "0 s"), (1_500, "0.0015 ms"), (NS // 4, "250 ms"), (6 * NS, "6 s"),
+     (3 * NS // 2, "1.5 s"), (90 * NS, "1 m 30 s"), (12 * 3600 * NS, "12 h"),
      (100 * 3600 * NS, "4 d 4 h"), (-5 * NS, "−5 s")],
 )  # fmt: skip
 def test_a_duration_has_two_units_at_most(ns: int, shown: str) -> None:

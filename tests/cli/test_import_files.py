@@ -156,6 +156,19 @@ def test_cores_of_a_capture_alone_are_counted_from_its_samples(
     assert "Core 1" not in shown
 
 
+def test_a_command_that_has_nothing_to_show_is_not_advised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faults = write(tmp_path / "faults.txt", made.script(2.0).replace("cpu-clock", "page-faults"))
+    into = str(tmp_path / "out")
+    assert run(faults, "--into", into) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "so `exhume cores` has nothing to show" in told
+    assert "which cores were full" not in told
+    assert cli.main(["cores", "--data", into]) == 0
+    assert "import mpstat or copies of /proc/stat" in " ".join(capsys.readouterr().out.split())
+
+
 def test_events_that_are_no_time_are_said_to_be_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

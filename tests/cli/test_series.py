@@ -84,10 +84,11 @@ def test_an_unknown_field_is_answered_with_the_nearest(ask: Ask, name: str, near
     assert f"did you mean {near}" in error
 
 
-def test_a_field_that_was_not_recorded_is_no_error(ask: Ask) -> None:
-    assert "cgroup.cpu_throttled was not recorded in this window." in ask(
-        "series cgroup.cpu_throttled"
-    )
+def test_a_field_that_was_not_recorded_is_no_error_and_those_that_were_are_named(ask: Ask) -> None:
+    told = ask("series cgroup.cpu_throttled")
+    assert "cgroup.cpu_throttled was not recorded in this window." in told
+    assert "Note: fields in this window: " in told
+    assert "cpu.user," in told
 
 
 def test_nor_as_csv_where_it_is_told_beside_it(

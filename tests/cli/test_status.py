@@ -13,6 +13,7 @@ from exhume.errors import ExhumeError
 from exhume.model.jsonable import jsonable
 from exhume.record import lock
 from exhume.store.files import size_of
+from exhume.store.layout import import_path, segments_path
 from tests.cli.render.test_status import RUNNING
 
 
@@ -43,6 +44,18 @@ def test_a_recorder_that_was_killed_is_1_and_says_since_when(
 def test_no_recording_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", "--data", str(tmp_path / "none")]) == 1
     assert "never recorded" in capsys.readouterr().out
+
+
+def test_where_imports_went_nobody_is_told_to_record(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import_path(tmp_path / "begun").mkdir(parents=True)
+    segments_path(tmp_path / "several" / "gpu-7").mkdir(parents=True)
+    for name, hint in (("begun", "goes on where it stopped"), ("several", "gpu-7")):
+        assert main(["status", "--data", str(tmp_path / name)]) == 1
+        told = capsys.readouterr()
+        assert "exhume up" not in told.out
+        assert hint in told.err
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", "[" * 100_000, '{"state": "odd"}'])

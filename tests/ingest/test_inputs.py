@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,27 @@ def test_a_folder_of_nothing_but_folders_stands_for_what_is_in_them(tmp_path: Pa
     assert [one.path.name for one in expand(given, out)[0]] == ["notes"]
     inside = [Path(one).name for one in folders_inside(given, out)]
     assert inside == ["logs", "old", "perf"]
+
+
+@pytest.mark.parametrize("given", ["", "shut"])
+def test_a_folder_that_one_may_not_look_into_costs_only_itself(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "open" / "a.data", "a")
+    write(tmp_path / "shut" / "b.data", "b")
+    listed = Path.iterdir
+
+    def denied(folder: Path) -> Iterator[Path]:
+        if folder.name == "shut":
+            raise PermissionError(13, "Permission denied", str(folder))
+        return listed(folder)
+
+    monkeypatch.setattr(Path, "iterdir", denied)  # root may look into all of them
+    found, missing = expand([str(tmp_path / given)], Path("/nowhere"))
+    assert [one.path.name for one in found] == ([] if given else ["a.data"])
+    assert [one.path.name for one in missing] == ["shut"]
+    assert missing[0].why.startswith("no permission to read it")
+    assert folders_inside([str(tmp_path / given)], Path("/nowhere")) == ()
 
 
 def test_folders_that_lead_to_themselves_end(tmp_path: Path) -> None:

@@ -7,19 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from exhume.cli.cores import ask
 from exhume.cli.main import main
 from exhume.inquiry.asked import CANT_TELL, Question
 from exhume.inquiry.check import check_imported
 from exhume.inquiry.why import why
 from exhume.model.case import Case
+from exhume.model.window import Window
 from exhume.store.ended import ended, is_imported
+from exhume.store.queries.irqs import irqs
+from exhume.store.queries.top import top
 from exhume.store.queries.units import lifecycles
 from exhume.store.queries.zombies import zombies
 from exhume.store.recording import Recording
 from exhume.store.writer import write_segment
 from exhume.web.diagnosis import entries
 from tests.ingest import made
-from tests.ingest.made import do_import
+from tests.ingest.made import NS, do_import
 from tests.ingest.test_snapshots import CGROUP_STAT, CGROUPS, LOADAVG, mark
 from tests.store.make import by_hand
 
@@ -46,6 +50,47 @@ def test_files_that_would_have_told_are_named(tmp_path: Path) -> None:
         assert not [word for word in OF_A_RECORDER if word in said]
 
 
+def test_an_answer_without_samples_cores_or_interrupts_says_which_files_have_them(
+    tmp_path: Path,
+) -> None:
+    recording = imported(tmp_path, LOADAVG)
+    window = recording.window()
+    assert top(recording, window).notes == (
+        "no samples are in the files: import perf captures too",
+    )
+    (cores,) = ask(recording, window, 10, ()).notes
+    (interrupts,) = irqs(recording, window).notes
+    assert "mpstat" in cores
+    assert "/proc/interrupts" in interrupts
+
+
+def test_what_was_counted_at_other_times_is_not_said_to_be_in_no_file(tmp_path: Path) -> None:
+    recording = imported(tmp_path, CGROUPS)
+    start_ns = recording.window().start_ns
+    between = Window(start_ns + 2 * NS, start_ns + 5 * NS)
+    (told,) = zombies(recording, between).missing
+    assert "longer window" in told
+    gaps = [gap for gap in why(recording, between, Question()).gaps if "cgroups" in gap]
+    assert "longer window" in gaps[0]
+    assert not [one for one in (told, *gaps) if "import" in one]
+
+
+def test_that_nothing_loops_is_said_only_where_a_start_would_have_been_seen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = imported(tmp_path, LOADAVG)
+    assert not lifecycles(recording, recording.window()).is_told
+    main(["units", "--data", str(tmp_path / "out")])
+    told = capsys.readouterr().out
+    assert "The files tell of nobody who starts or ends." in told
+    assert "Nothing loops" not in told
+    table = "  UNIT LOAD ACTIVE SUB DESCRIPTION\n  a.service loaded active running A\n"
+    units = imported(tmp_path / "units", table)
+    window = units.window()
+    assert lifecycles(units, window).is_told
+    assert not lifecycles(units, window, ("container",)).is_told
+
+
 def test_that_nobody_was_harmed_is_not_said_without_asking_for_the_logs(tmp_path: Path) -> None:
     recording = imported(tmp_path, LOADAVG)
     case = why(recording, recording.window(), Question())
@@ -57,6 +102,19 @@ def test_that_nobody_was_harmed_is_not_said_without_asking_for_the_logs(tmp_path
     do_import(tmp_path / "both", made.write(tmp_path / "copies.log", mark(0) + LOADAVG), log)
     both = Recording.open(tmp_path / "both")
     assert not any("dmesg" in gap for gap in why(both, both.window(), Question()).gaps)
+
+
+def test_whether_it_is_gone_is_answered_where_nobody_was_harmed_before_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = imported(tmp_path, LOADAVG)
+    fix_ns = recording.window().start_ns + 5 * NS
+    found = why(recording, recording.window(), Question(fix_ns=fix_ns)).since_fix
+    assert found is not None
+    assert (found.status, found.before, found.after) == ("unknown", 0, 0)
+    data = str(tmp_path / "out")
+    assert main(["why", "--data", data, "--since-fix", str(fix_ns // NS)]) == 2
+    assert "nothing to compare with" in " ".join(capsys.readouterr().out.split())
 
 
 def case_of(folder: Path, name: str, *files: str) -> Case:

@@ -30,6 +30,7 @@ from exhume.web.report import REPORTS
 from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import is_loopback
 from tests.cli.story import record
+from tests.ingest.made import do_import
 from tests.store.make import SECOND, START, by_hand
 from tests.store.test_ended import imported
 
@@ -89,6 +90,23 @@ def test_of_imported_files_what_was_measured_is_told_apart(tmp_path: Path) -> No
     assert known["window"]["end"] == known["measured"]["end"]
     assert known["measured"]["end"] - known["measured"]["start"] == pytest.approx(4)
     assert known["window"]["end"] - known["window"]["start"] > 13 * 86_400
+
+
+@pytest.mark.parametrize("micros", [0, 123_457, 771_234, 999_999])
+def test_the_first_and_the_last_line_of_a_log_are_in_the_window_it_tells(
+    micros: int, tmp_path: Path
+) -> None:
+    line = "2026-11-15T03:14:0{}.{:06d}+00:00 kernel: Out of memory: Killed process {} (worker)\n"
+    log = tmp_path / "kern.log"
+    for seconds in ((7,), (7, 9)):
+        log.write_text("".join(line.format(at, micros, 4000 + at) for at in seconds))
+        root = tmp_path / str(len(seconds))
+        do_import(root, str(log))
+        asker = client(root)
+        window = asker.get("/api/recording").json()["measured"]
+        (first, *_) = asker.get("/api/cases", params=window).json()["cases"]
+        assert first["case"]["symptom"]["kind"] == "out-of-memory"
+        assert first["case"]["symptom"]["count"] == len(seconds)
 
 
 def test_the_server_says_how_long_it_took(data: Path) -> None:

@@ -817,6 +817,8 @@ export interface UnitsAnswer {
   lifecycles: Lifecycle[]
   /** What is missing, and what weakens the answer. */
   notes: string[]
+  /** Would a start have been seen? If not, that nobody loops is not known. */
+  is_told: boolean
 }
 
 export interface Verdict {

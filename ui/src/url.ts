@@ -6,7 +6,15 @@ import type { Span } from './time'
 
 const digits = (time: number): string => String(Number(time.toFixed(4)))
 
-export const written = (span: Span): string => `${digits(span.start)}-${digits(span.end)}`
+const STEP = 1e-4
+const FLOAT = 5e-7 // no two times that are told apart are nearer
+
+/** With all that is in it: what happened at one instant would not be a stretch, else. */
+export function written({ start, end }: Span): string {
+  const from = Number(digits(start))
+  const to = Number(digits(end))
+  return `${digits(from > start + FLOAT ? from - STEP : from)}-${digits(to < end - FLOAT ? to + STEP : to)}`
+}
 
 export function readSpan(text: string | null): Span | null {
   const match = /^(\d{1,11}(?:\.\d{1,9})?)-(\d{1,11}(?:\.\d{1,9})?)$/.exec(text ?? '')

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { RecordingInfo } from '../src/api'
 import * as state from '../src/state'
-import { decode, encode, firstAxis, readSpan } from '../src/url'
+import { decode, encode, firstAxis, readSpan, written } from '../src/url'
 
 beforeEach(() => {
   state.info.value = { window: { start: 1000, end: 2000 }, cores: [], modes: [] } as unknown as RecordingInfo
@@ -34,6 +34,13 @@ test('an address gives back all that was chosen', () => {
   expect([state.picked.value, state.filter.value, state.hide.value, state.zoomPath.value]).toEqual(before)
   expect(state.axis.value).toEqual({ start: 1100.25, end: 1100.26 })
   expect(encode()).toBe(address)
+})
+
+test('an instant stays a stretch, and nothing at its ends is left out', () => {
+  const told = (start: number, end: number) => readSpan(written({ start, end }))
+  expect(told(1794712447.771234, 1794712447.7712343)).toEqual({ start: 1794712447.7712, end: 1794712447.7713 })
+  expect(told(1794712447.77126, 1794712448.77124)).toEqual({ start: 1794712447.7712, end: 1794712448.7713 })
+  expect(told(1794773996.169, 1794774010.4693)).toEqual({ start: 1794773996.169, end: 1794774010.4693 })
 })
 
 test('what was measured is looked at first, whatever a log among the files reaches back to', () => {

@@ -92,13 +92,16 @@ def ask(
 ) -> CoresAnswer:
     from exhume.store import queries
 
-    whole = only(queries.core_map(recording, window, columns), cores)
+    every = queries.core_map(recording, window, columns)
+    whole = only(every, cores)
     search = where_to_search(_finer(recording, whole, cores))
     found = list(search.too_long)
     for stretch in search.stretches:
         seconds = max(1, math.ceil(stretch.seconds))
         found += bursts(only(queries.core_map(recording, stretch, seconds), cores))
     notes = list(recording.problems(window))
+    if not every.cores:
+        notes += queries.no_cores(recording)
     if whole.by_samples:
         notes.append(_BY_SAMPLES)
     if search.skipped:

@@ -50,7 +50,8 @@ def duration(ns: int) -> str:
     if ns < 0:
         return "−" + duration(-ns)
     if ns < NS:
-        return f"{ns / 1e6:.3g} ms" if ns else "0 s"
+        # What was imported of one line is an instant, and kept as a nanosecond.
+        return f"{ns / 1e6:.3g} ms" if ns >= 1_000 else "0 s"
     if ns < 60 * NS:
         return f"{ns / NS:.3g} s"
     seconds = round(ns / NS)

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         seconds = queries.seconds_sampled(recording, window)
         if not answer.samples:
             common.need_sampled(recording, window, chosen)
-    common.tell_problems(recording.problems(window))
+    common.tell_problems((*queries.no_samples(recording), *recording.problems(window)))
     if args.json:
         common.print_json(answer)
         return 0

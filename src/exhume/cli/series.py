@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 ANSWER = SeriesReport
 _CLOSE_NAMES = 5
+_NAMED = 12
 _LIMIT = 20
 
 
@@ -111,6 +112,18 @@ def ask(
     from exhume.store import queries
 
     every = queries.series(recording, wanted.id, window)
-    return series_report(
-        wanted, window, every, instances, limit=limit, raw=raw, notes=recording.problems(window)
-    )
+    notes = recording.problems(window)
+    if not every:
+        notes = (_there_are(recording, wanted, window), *notes)
+    return series_report(wanted, window, every, instances, limit=limit, raw=raw, notes=notes)
+
+
+def _there_are(recording: Recording, wanted: Field, window: Window) -> str:
+    """Fields of that kind first: the catalogue has also what no file told of."""
+    kind = wanted.id.split(".")[0]
+    known = {field for view in recording.views(window) for field in view.fields()}
+    named = sorted(known, key=lambda field: (field.split(".")[0] != kind, field))
+    if not named:
+        return "no field is counted in this window"
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    return f"fields in this window: {', '.join(named[:_NAMED])}{more}"

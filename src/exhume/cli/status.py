@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from exhume.cli import common
 from exhume.cli.safe import printable
@@ -46,19 +47,25 @@ def run(args: argparse.Namespace) -> int:
         return _cannot_tell(f"no permission: {error.filename}", "ask as root, or as who records")
     except OSError as error:
         return _cannot_tell(f"{error.filename}: {error.strerror}")
+    hint = _about_imports(common.data_dir(args))
     if args.json:
         common.print_json(status)
     else:
         from exhume.cli.render.status import render
 
-        common.show(common.console(), render(status, view))
-    if inside := recordings_inside(common.data_dir(args)):
-        common.tell_problems([elsewhere(inside)])
-    elif is_unfinished_import(common.data_dir(args)):
-        common.tell_problems([f"{UNFINISHED}; {GOES_ON}"])
-    elif status.state == "never" and (hint := of_the_system(common.data_dir(args))):
+        common.show(common.console(), render(status, view, is_of_imports=bool(hint)))
+    if not hint and status.state == "never":
+        hint = of_the_system(common.data_dir(args))
+    if hint:
         common.tell_problems([hint])
     return RECORDS if status.state == "running" else RECORDS_NOT
+
+
+def _about_imports(root: Path) -> str:
+    """Where recordings are below it, or one has only begun to be made of files."""
+    if inside := recordings_inside(root):
+        return elsewhere(inside)
+    return f"{UNFINISHED}; {GOES_ON}" if is_unfinished_import(root) else ""
 
 
 def _cannot_tell(what: str, todo: str = "") -> int:

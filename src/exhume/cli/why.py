@@ -15,7 +15,7 @@ is:
 Whom the evidence clears is listed too, with the reason.
 
 Exit code: 0 healthy, 1 found or suspected, 2 unknown. With --since-fix: 0 gone, 1 not gone, 2 too
-early to say.
+early to say, or nothing before it to compare with.
 
 Examples:
   exhume why                          the worst symptom of the last hour recorded

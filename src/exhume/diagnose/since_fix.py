@@ -22,7 +22,9 @@ def since_fix(seen: Observation, like: tuple[Symptom, ...], fix_ns: int) -> Sinc
     if after == 0 and chance > _SURE:
         wait = _wait_seconds(before, before_seconds) - after_seconds
     status: Literal["gone", "better", "not-gone", "too-early", "unknown"]
-    if before == 0:
+    if not like:
+        status, text = "unknown", "no harm is known before it either: nothing to compare with"
+    elif before == 0:
         status, text = "unknown", "there was no such symptom before the fix to compare with"
     elif after == 0 and chance <= _SURE:
         status = "gone"

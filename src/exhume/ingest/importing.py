@@ -107,10 +107,10 @@ def run(
         folders = folders_inside(files, options.into)
         if not inputs and not any(one.is_named for one in missing):
             todo = f"name the folders inside too: {folders[0]}, …" if folders else "name files"
-            raise ExhumeError("there is nothing to import", todo=todo)
+            given = ", ".join(dict.fromkeys(options.files))
+            raise ExhumeError(f"there is nothing to import in {given}", todo=todo)
         manifest = Manifest(folder)
         reports = {str(one.path): _missing(one) for one in missing}
-        before = {f.node for one in inputs if (f := manifest.of(one)) and f.folder is not None}
         known = list(_recognised(inputs, manifest, reports))
         places = _places(options, host, known)
         hosts = {one.host for one in known if one.host}
@@ -133,8 +133,10 @@ def run(
                 path, broken = str(one.input.path), one.source.damage()
                 problems = (broken,) if broken else ()
                 reports[path] = InputReport(path, one.format.name, "names", problems=problems)
+        own = (manifest.of(one) for one in inputs)
+        nodes = {one.node for one in own if one is not None and one.folder is not None}
         return ImportReport(
-            recordings=placing.recordings(before),
+            recordings=placing.recordings(nodes),
             inputs=tuple(reports[path] for path in sorted(reports)),
             seconds=time.monotonic() - began,
             folders=folders,
@@ -210,7 +212,7 @@ def _merge(work: _Import, tell: Callable[[int], None]) -> None:
 def _recognised(
     inputs: Sequence[Input], manifest: Manifest, reports: dict[str, InputReport]
 ) -> Iterator[_Known]:
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     for one in inputs:
         path = str(one.path)
         if (before := manifest.of(one)) is not None:
@@ -229,10 +231,10 @@ def _recognised(
             if found is not None:
                 told = replace(one, id=one.named_id) if found.is_told_by_name else one
                 if told.id in seen:
-                    notes = ("a copy of another input",)
+                    notes = (f"a copy of {seen[told.id]}, counts once",)
                     reports[path] = InputReport(path, found.name, "same", notes=notes)
                     continue
-                seen.add(told.id)
+                seen[told.id] = path
                 yield _Known(told, source, found, _host(source, found))
                 continue
             problem = _unknown(source) if one.size_bytes else f"{path} is empty"

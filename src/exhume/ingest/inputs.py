@@ -18,6 +18,7 @@ from exhume.store import layout
 _HASHED_BYTES = 1 << 16
 _MOST_DEPTH = 8
 """Of folders in folders."""
+_NO_PERMISSION = "no permission to read it: call this as root, or import a copy"
 _KERNEL_NAMES = Path("kcore_dir") / "kallsyms"
 """Of `perf record --kcore`, which keeps the kernel's code and names with the capture."""
 
@@ -64,11 +65,15 @@ def expand(
                 continue
             if path.is_file():
                 found[real] = _input(path, is_named)
+            elif path.is_dir() and _listed(path) is None:
+                missing.append(Missing(path, _NO_PERMISSION))
             elif is_named or not path.is_dir():
                 missing.append(Missing(path, "not a file", is_named))
         except FileNotFoundError:
             if is_named or path.is_symlink():  # else it went since it was listed
                 missing.append(Missing(path, "no such file", is_named))
+        except PermissionError:
+            missing.append(Missing(path, _NO_PERMISSION))
         except OSError as error:
             missing.append(Missing(path, error.strerror or str(error)))
     return sorted(found.values(), key=lambda one: str(one.path)), missing
@@ -83,7 +88,7 @@ def folders_inside(given: Sequence[str], besides: Path) -> tuple[str, ...]:
             str(entry)
             for path in named
             for folder in _opened(path)
-            for entry in _visible(folder)
+            for entry in _listed(folder) or ()
             if entry.is_dir()
             and not _is_perf_folder(entry)
             and not entry.resolve().is_relative_to(own)
@@ -98,7 +103,8 @@ def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
             yield from ((file, True) for file in _perf_folder_files(path))
         elif path.is_dir():
             for folder in _opened(path):
-                yield from _found(_visible(folder))
+                inside = _listed(folder)
+                yield from [(folder, False)] if inside is None else _found(inside)
         elif has_magic(text) and not path.exists():
             names = glob(text, recursive=True)
             if not names:
@@ -113,19 +119,29 @@ def _opened(folder: Path, depth: int = _MOST_DEPTH) -> list[Path]:
 
     Folders beside files are other things: the truth about a test, another node.
     """
-    inside = _visible(folder)
+    inside = _listed(folder) or []
     is_sorted = all(one.is_dir() and not one.is_symlink() for one in inside)
     if not (depth and inside and is_sorted) or any(map(_is_perf_folder, inside)):
         return [folder]
     return [one for path in inside if not _is_recording(path) for one in _opened(path, depth - 1)]
 
 
-def _visible(folder: Path) -> list[Path]:
-    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+def _listed(folder: Path) -> list[Path] | None:
+    """What is visible in it; None where one may not look."""
+    try:
+        entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+        if entries:
+            entries[0].lstat()  # who may list it may still not look at what is in it
+    except PermissionError:
+        return None
+    return sorted(entries)
 
 
 def _is_recording(folder: Path) -> bool:
-    return layout.segments_path(folder).is_dir() or layout.import_path(folder).is_dir()
+    try:
+        return layout.segments_path(folder).is_dir() or layout.import_path(folder).is_dir()
+    except PermissionError:
+        return False  # it is told of when it is listed
 
 
 def _found(entries: Iterable[Path]) -> Iterator[tuple[Path, bool]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from exhume.ingest.adopted import adopt
 from exhume.ingest.alignment import Read, aligned
 from exhume.ingest.boot_clocks import Anchor, settle, settle_all
 from exhume.ingest.clocks import DAY_NS
@@ -45,12 +46,9 @@ class Placing:
         """`hosts`: the machines the inputs come from, as far as that showed at once."""
         self._into = into
         self._node = node
-        self._folders = {f.node: f.folder for f in manifest.all() if f.folder is not None}
-        """Of each node below `into`; empty for `into` itself."""
-        self._anchors: list[Anchor] = [one for f in manifest.all() for one in f.anchors]
+        self._manifest = manifest
+        self._recall()
         self._nodes = Nodes(node, hosts | (self._folders.keys() - {NAMELESS}), self._anchors)
-        self._samples = [(f.node, frozenset(f.sketch), f.path) for f in manifest.all() if f.sketch]
-        self._covered = [f.covered for f in manifest.all() if f.covered]
         self._waiting: list[Read] = []
         self._kept: Counter[str] = Counter()
         """Samples that are in segments, by input."""
@@ -60,14 +58,31 @@ class Placing:
         """Inputs of which what cron started is left out in part."""
         self._merged: set[str] = set()
         """Nodes of which something was put into a recording."""
-        self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in manifest.all() if (w := _sure(f))]
-        """Of each node, the stretches that inputs with a clock of their own tell of."""
         self._guessed: list[tuple[str, Span]] = []
         """And those of which only the times of files tell when they were."""
         self._zones: dict[str, int] = {}
         """Of each node, what takes its local times to wall time, where one of its tables shows."""
         self._told: set[tuple[str, str]] = set()
         """Of each node, the counters that they tell of."""
+
+    def _recall(self) -> None:
+        """What earlier imports noted down."""
+        finished = self._manifest.all()
+        self._folders = {f.node: f.folder for f in finished if f.folder is not None}
+        """Of each node below `into`; empty for `into` itself."""
+        self._anchors: list[Anchor] = [one for f in finished for one in f.anchors]
+        self._samples = [(f.node, frozenset(f.sketch), f.path) for f in finished if f.sketch]
+        self._covered = [f.covered for f in finished if f.covered]
+        self._spans = [(f.node, (w.start_ns, w.end_ns)) for f in finished if (w := _sure(f))]
+        """Of each node, the stretches that inputs with a clock of their own tell of."""
+
+    def _adopt(self) -> None:
+        """What was imported of nobody knows which node is of the one that shows now, if it does."""
+        node = self._node or self._nodes.only
+        is_free = "" not in (folder for own, folder in self._folders.items() if own != NAMELESS)
+        if node and node not in self._folders and is_free:
+            adopt(self._manifest, self._into, node)  # also what a kill left before it was noted
+            self._recall()
 
     def add(self, task: ReadTask, pieces: list[PieceSummary]) -> None:
         self._waiting.append((task, pieces))
@@ -77,6 +92,7 @@ class Placing:
         ordered = sorted(self._waiting, key=lambda entry: self._preference(*entry))
         self._waiting = []
         self._nodes.learn(ordered)
+        self._adopt()
         self._learn_zones(ordered)
         ordered = self._zoned(ordered)
         ordered = aligned(ordered, self._nodes.of, self._anchors, self._said(ordered))

@@ -8,6 +8,7 @@ from exhume.ingest.report import RecordingReport
 from exhume.model.core import NO_CORE
 from exhume.model.window import Window
 from exhume.store.meta import read_all
+from exhume.store.sampled_cores import tells_time
 from exhume.store.view import wall_window
 
 
@@ -17,7 +18,8 @@ def recorded(node: str, root: Path) -> RecordingReport | None:
     if not segments:
         return None
     windows = [wall_window(one.clock, one.start_ns, one.end_ns) for one in segments]
-    sampled = {core for one in segments for core, _ in one.core_samples if core != NO_CORE}
+    timed = (one for one in segments if any(map(tells_time, one.stretches)))
+    sampled = {core for one in timed for core, _ in one.core_samples if core != NO_CORE}
     return RecordingReport(
         node=node,
         path=str(root),

@@ -39,7 +39,7 @@ class RecordingReport(Struct, frozen=True):
     """Of the counters in it."""
     samples: int
     sampled_cores: int
-    """Cores that some of the samples are known to be of."""
+    """Cores that some of the samples are known to be of, where these tell times of cores."""
 
 
 class ImportReport(Struct, frozen=True):

@@ -30,6 +30,7 @@ from exhume.model.occupancy import Hold
 from exhume.model.window import Window
 from exhume.store.ended import is_imported
 from exhume.store.queries.holds import core_holds
+from exhume.store.queries.not_in_files import has_any
 from exhume.store.queries.presence import presence
 from exhume.store.recording import Recording
 
@@ -72,9 +73,12 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
         verdict, others = unanswered(
             known_harm, question, can_tell=would_have_told(recording, seen)
         )
+        # Asked whether it is gone, that nobody was harmed is no answer by itself.
+        fix = None if question.fix_ns is None else since_fix(seen, (), question.fix_ns)
         seen = look_around(recording, seen, _end_of(window))
         risks, gaps = risks_of(seen, findings(seen)), gaps_of(recording, seen)
-        return replace(case_of(seen, None, (), others, risks, gaps), verdict=verdict)
+        case = case_of(seen, None, (), others, risks, gaps)
+        return replace(case, verdict=verdict, since_fix=fix)
     inquiry = _Inquiry(recording, seen, groups, question)
     # Of several that are equally bad the one that can be explained; else the worst.
     equals = [group for group in groups if is_as_bad(group, groups[0])]
@@ -236,10 +240,10 @@ def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:
     if of_files and (mute := mute_samples(seen)):
         found.append(mute)
     if seen.zombies is None or (seen.zombies.tracked is None and seen.zombies.zombies is None):
-        found.append(
-            "memory cgroups were not counted: zombies can't be ruled out"
-            + ("; import copies of /proc/cgroups or cgroup.stat too" if of_files else "")
-        )
+        remedy = "; import copies of /proc/cgroups or cgroup.stat too" if of_files else ""
+        if has_any(recording, "memcg.tracked", "memcg.zombies"):
+            remedy = "; they were at other times: ask about a longer window"
+        found.append(f"memory cgroups were not counted: zombies can't be ruled out{remedy}")
     elif seen.zombies.zombies is None:
         found.append(
             f"the kernel keeps {seen.zombies.tracked:,} memory cgroups, but nobody counted those "

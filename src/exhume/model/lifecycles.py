@@ -124,3 +124,5 @@ class UnitsAnswer(Struct, frozen=True):
     lifecycles: tuple[Lifecycle, ...]
     notes: tuple[str, ...] = ()
     """What is missing, and what weakens the answer."""
+    is_told: bool = True
+    """Would a start have been seen? If not, that nobody loops is not known."""

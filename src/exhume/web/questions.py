@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from msgspec import Struct
 from starlette.datastructures import QueryParams
@@ -141,7 +142,7 @@ def _seconds(query: QueryParams, name: str, default_ns: int) -> int:
         raise _wrong(name, "a time in epoch seconds") from None
     if not 0 <= value < 1e11:
         raise _wrong(name, "a time in epoch seconds")
-    return round(value * 1e9)
+    return round(Decimal(repr(value)) * 10**9)  # as it is written: by floats it is 0.2 µs off
 
 
 def _numbers(query: QueryParams, name: str) -> tuple[int, ...]:

@@ -43,6 +43,7 @@ from exhume.web.report import REPORTS
 LIVE_NS = 10_000_000_000
 """A head that was written to within this time has a recorder behind it."""
 GAP_NS = 5_000_000_000
+_MICRO_NS = 1_000
 _BY_SAMPLES_SECONDS = 0.5
 """Columns narrower than this show samples: the counters are read once a second."""
 _COLUMNS = questions.counted("columns", "Of the answer, from left to right.", 600,
@@ -66,8 +67,8 @@ def recording(asked: Asked) -> RecordingInfo:
         version=__version__,
         node=last.node if last else "",
         kernel=last.kernel if last else "",
-        window=whole,
-        measured=imported.measured if imported else whole,
+        window=_askable(whole),
+        measured=_askable(imported.measured if imported else whole),
         now_wall_ns=asked.now_ns,
         is_live=any(asked.now_ns - span.window.end_ns < LIVE_NS for span in heads),
         cores=queries.recorded_cores(asked.recording),
@@ -78,6 +79,15 @@ def recording(asked: Asked) -> RecordingInfo:
         export_formats=tuple(FORMATS),
         report_formats=tuple(REPORTS),
     )
+
+
+def _askable(window: Window) -> Window:
+    """In whole microseconds, which seconds as JSON has them can tell, and with all that is in it.
+
+    What was imported of a log begins with the first thing that it tells of and ends with the last.
+    """
+    start, end = window.start_ns // _MICRO_NS, -(-window.end_ns // _MICRO_NS)
+    return Window(start * _MICRO_NS, end * _MICRO_NS)
 
 
 def by_samples(query: QueryParams) -> bool:

@@ -14,6 +14,22 @@ from tests.ingest import made
 from tests.ingest.made import write
 
 
+def test_files_of_one_name_are_told_apart_by_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, node in enumerate(("gpu-7", "gpu-8")):
+        start_ns = (5 + 60 * number) * made.NS
+        write(tmp_path / node / "perf.txt", made.script(0.5, start_ns=start_ns, host=node))
+    write(tmp_path / "gpu-8" / "same.txt", made.script(0.5, start_ns=5 * made.NS, host="gpu-7"))
+    write(tmp_path / "gpu-8" / "letter.txt", "Dear Sir,\n")
+    assert cli.main(["import", str(tmp_path), "--into", str(tmp_path / "out")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert " gpu-7/perf.txt " in shown
+    assert "could not be read as anything: letter.txt" in shown
+    copy = f" same.txt: a copy of {tmp_path}/gpu-7/perf.txt, counts once"
+    assert copy.replace(" ", "") in shown.replace(" ", "")
+
+
 def test_why_a_file_in_a_folder_was_passed_over_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

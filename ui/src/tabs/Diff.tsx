@@ -3,9 +3,10 @@ import type { FlameDiff } from '../api'
 import { useAnswer } from '../client'
 import { percent } from '../figures'
 import { FlamePanel } from '../flame/FlamePanel'
-import { axis, base, baseSpan, picked, utc } from '../state'
+import { axis, base, baseSpan, info, picked, utc } from '../state'
 import { duration, range } from '../time'
 import { treeQuery } from './Flame'
+import { NoSamples } from './NoSamples'
 import { Answered } from './parts'
 
 /** The selection against what was before: orange took more of the time, blue less. */
@@ -48,6 +49,7 @@ export function Diff() {
 
 /** Against nothing all would be more. */
 function NoBase({ of }: { of: FlameDiff }) {
+  if (!info.value?.samples) return <NoSamples />
   return (
     <p class="empty">
       Nobody took samples in {range(of.base_window, utc.value)}: there is nothing to compare with. Choose the whole

@@ -23,8 +23,8 @@ export function Units() {
                 {counted(answer.lifecycles.length, 'of them', 'of them')} in {duration(answer.recorded_seconds ?? 0)} recorded.{' '}
                 <label><input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> the healthy ones too</label>
               </p>
-              {!shown.length && <p class="empty">Nobody keeps dying here.</p>}
-              <table class="units">
+              {!shown.length && <p class="empty">{answer.is_told ? 'Nobody keeps dying here.' : 'The files tell of nobody who starts or ends.'}</p>}
+              {shown.length > 0 && <table class="units">
                 <thead>
                   <tr>
                     <th>what</th><th>name</th><th>mark</th><th class="figure">starts</th><th class="figure">an hour</th><th class="figure">every</th>
@@ -32,7 +32,7 @@ export function Units() {
                   </tr>
                 </thead>
                 <tbody>{shown.slice(0, 300).map(row)}</tbody>
-              </table>
+              </table>}
             </>
           )
         }}

@@ -28,7 +28,7 @@ function Found({ answer }: { answer: ZombiesAnswer }) {
       {answer.counts.length > 1 ? (
         <Curve times={answer.time} values={answer.counts} label={`Zombies over time, now ${short(answer.zombies)}`} shown={(value) => grouped(Math.round(value))} />
       ) : (
-        <p class="empty">No curve: fewer than two valid counts in what the axis shows. Zoom out (Home).</p>
+        !answer.missing.length && <p class="empty">No curve: fewer than two valid counts in what the axis shows. Zoom out (Home).</p>
       )}
       <div class="columns">
         {answer.outlook && (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
@@ -62,9 +63,10 @@ _COLUMNS = (
 
 
 def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
-    shown = [one for one in report.inputs if one.state != "skipped"]
-    skipped = [(one, _reasons(one)) for one in report.inputs if one.state == "skipped"]
-    strange = [PurePath(one.path).name for one, reasons in skipped if not reasons]
+    inputs = _briefly(report.inputs)
+    shown = [one for one in inputs if one.state != "skipped"]
+    skipped = [(one, _reasons(one)) for one in inputs if one.state == "skipped"]
+    strange = [one.path for one, reasons in skipped if not reasons]
     parts: list[RenderableType] = []
     if shown:
         rows = [_row(one, view) for one in _grouped(shown)]
@@ -89,11 +91,22 @@ def render(report: ImportReport, view: Viewpoint, look: Look) -> RenderableType:
     return Group(*parts)
 
 
+def _briefly(inputs: Sequence[InputReport]) -> list[InputReport]:
+    """Files by their names, with the folder's where several have one name."""
+    paths = [PurePath(one.path) for one in inputs]
+    names = {n: Counter(path.parts[-n:] for path in paths) for n in (1, 2)}
+    found = []
+    for one, path in zip(inputs, paths, strict=True):
+        problems = tuple(text.removeprefix(one.path).lstrip(", ") for text in one.problems)
+        parts = next((n for n in (1, 2) if names[n][path.parts[-n:]] == 1), 3)
+        found.append(replace(one, path=str(PurePath(*path.parts[-parts:])), problems=problems))
+    return found
+
+
 def _reasons(one: InputReport) -> list[str]:
     """Why a file was passed over, where more is known than that it is nothing expected."""
-    said = [text.removeprefix(one.path).lstrip(", ") for text in one.problems]
     expected = f"expected {EXPECTED}"
-    return [text for text in said if not text.endswith(expected)]
+    return [text for text in one.problems if not text.endswith(expected)]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -112,14 +125,14 @@ def _row(one: InputReport, view: Viewpoint) -> list[Text]:
         Text(str(one.cores) if one.cores else ("?" if one.samples else "")),
         Text(duration(window.end_ns - window.start_ns) if window else ""),
         Text(view.show(window.start_ns, 0, with_date=True) if window else ""),
-        Text(printable(PurePath(one.path).name)),
+        Text(printable(one.path)),
     ]
 
 
 def _grouped(inputs: Sequence[InputReport]) -> list[InputReport]:
     """The pieces of a night are one row: their names differ in numbers. If there is still too much
     for a screen, all of a kind are."""
-    rows = _folded(inputs, lambda one: _DIGITS.sub("0", PurePath(one.path).name))
+    rows = _folded(inputs, lambda one: _DIGITS.sub("0", one.path))
     return rows if len(rows) <= _SHOWN_FILES else _folded(inputs, lambda _: "")
 
 
@@ -137,7 +150,7 @@ def _sum(some: Sequence[InputReport]) -> InputReport:
     windows = [one.window for one in some if one.window]
     return replace(
         some[0],
-        path=f"{PurePath(some[0].path).name} and {len(some) - 1} more",
+        path=f"{some[0].path} and {len(some) - 1} more",
         samples=sum(one.samples for one in some),
         kept=sum(one.kept for one in some),
         cores=max(one.cores for one in some),
@@ -154,7 +167,7 @@ def _remarks(
     files: dict[str, list[str]] = {}
     for one, texts in said:
         for text in texts:
-            files.setdefault(text, []).append(PurePath(one.path).name)
+            files.setdefault(text, []).append(one.path)
     if not files:
         return []
     lines: list[RenderableType] = [Text(title, style)]

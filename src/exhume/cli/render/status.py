@@ -24,13 +24,15 @@ _SILENT_NS = 120 * NS
 _STATES = {"ok": ("✓", _GOOD), "absent": ("–", _DIM), "broken": ("✗", _BAD), "slow": ("!", _WARN)}
 
 
-def render(status: Status, view: Viewpoint) -> RenderableType:
+def render(status: Status, view: Viewpoint, *, is_of_imports: bool = False) -> RenderableType:
+    """`is_of_imports`: nobody would record there."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style=_DIM, no_wrap=True)
     table.add_column(overflow="fold")
     for label, value in _rows(status, view):
         table.add_row(Text(label), value)
-    parts: list[RenderableType] = [_headline(status, view), *_silent(status, view), Text(), table]
+    headline = _headline(status, view, is_of_imports)
+    parts: list[RenderableType] = [headline, *_silent(status, view), Text(), table]
     parts += [_source(source) for source in status.sources if source.state in ("broken", "slow")]
     for missing in status.missing:
         text = Text("\nmissing: ", _WARN).append(printable(missing.what), Style())
@@ -44,12 +46,14 @@ def render(status: Status, view: Viewpoint) -> RenderableType:
     return Group(*parts)
 
 
-def _headline(status: Status, view: Viewpoint) -> Text:
+def _headline(status: Status, view: Viewpoint, is_of_imports: bool) -> Text:
     where = printable(status.data_dir)
     if status.state == "never" and status.disk.oldest_wall_ns is not None:
         return Text("a copy", _GOOD).append(f" of a recording in {where}; nobody records here")
     if status.state == "never":
         line = Text("never recorded", _BAD).append(f" in {where}", Style())
+        if is_of_imports:
+            return line
         return line.append("\n  'exhume up' records this node", _DIM)
     if status.imported is not None and status.state == "imported":
         when = f" at {view.show(status.imported.wall_ns)}"

@@ -45,7 +45,9 @@ def render(
             parts += [*_section(mark, rows, view, look, everything=everything), Text()]
     bad = [one for one in answer.lifecycles if one.mark in ("crash loop", "loop")]
     parts += [Text(sentence) for sentence in map(_sentence, bad[:_SENTENCES])]
-    if not bad:
+    if not answer.is_told:
+        parts.append(Text("The files tell of nobody who starts or ends."))
+    elif not bad:
         parts.append(Text("Nothing loops.", Style(color="green", bold=True)))
     if words := _cron(answer.lifecycles):
         parts.append(Text(words))

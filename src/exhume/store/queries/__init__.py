@@ -7,6 +7,7 @@ from exhume.store.queries.events import events
 from exhume.store.queries.flame import flame, merge_trees
 from exhume.store.queries.late_samples import late_samples
 from exhume.store.queries.never_sampled import never_sampled
+from exhume.store.queries.not_in_files import no_cores, no_samples
 from exhume.store.queries.queues import queues
 from exhume.store.queries.recorded_cores import recorded_cores
 from exhume.store.queries.sample_map import sample_map
@@ -27,6 +28,8 @@ __all__ = [
     "late_samples",
     "merge_trees",
     "never_sampled",
+    "no_cores",
+    "no_samples",
     "numa_nodes",
     "queues",
     "recorded_cores",

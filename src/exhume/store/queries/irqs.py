@@ -14,6 +14,7 @@ from exhume.model.evidence import IrqLine, IrqsAnswer, NetCore, NetThread
 from exhume.model.window import Window
 from exhume.sources.queues import queue_of
 from exhume.store.queries.core_map import core_map
+from exhume.store.queries.not_in_files import no_interrupts
 from exhume.store.queries.series import series
 from exhume.store.recording import Recording
 
@@ -48,7 +49,7 @@ def irqs(recording: Recording, window: Window) -> IrqsAnswer:
         cores=cores,
         threads=tuple(sorted(threads, key=lambda one: (-(one.wait_ns or 0), one.name))),
         crowded=crowds(every, len(busy.cores)),
-        notes=(*recording.problems(window), *_unknown(every)),
+        notes=(*no_interrupts(recording), *recording.problems(window), *_unknown(every)),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from exhume.model.series import MISSING
 from exhume.model.window import Window
 from exhume.perf.eventnames import is_time_like, no_time
+from exhume.store.queries.not_in_files import no_samples
 from exhume.store.recording import Recording
 from exhume.store.view import SegmentView, runs, stretch_at
 
@@ -17,7 +18,9 @@ def notes(
     recording: Recording, window: Window, cores: tuple[int, ...], seconds_recorded: float
 ) -> tuple[str, ...]:
     found: list[str] = []
-    if window.seconds - seconds_recorded > max(0.05, window.seconds * 0.01):
+    if missing := no_samples(recording):
+        found.extend(missing)
+    elif window.seconds - seconds_recorded > max(0.05, window.seconds * 0.01):
         found.append(
             f"samples cover {seconds_recorded:.1f} s of the {window.seconds:.1f} s asked for"
         )

@@ -102,14 +102,16 @@ def lifecycles(
     found = leaks.with_leaks(found, names, times, most_left, per_zombie)
     ids = leaks.container_ids(told_events)
     found = units.told_once(leaks.with_core_time(found, times, ids), times, ids)
+    wanted = [one for one in found if one.kind in kinds]
     return UnitsAnswer(
         window=window,
         recorded_seconds=seconds,
-        lifecycles=units.worst_first(one for one in found if one.kind in kinds),
+        lifecycles=units.worst_first(wanted),
         notes=_notes(
             recording, window, ran, has_units=has_units, has_containers=bool(of_containers)
         )
         + _waiting(told_events, found),
+        is_told=bool(wanted) or _is_told(recording, window, kinds, lives),
     )
 
 
@@ -136,6 +138,21 @@ def _counted(zombies: SeriesAnswer | None, boot: Window | None) -> tuple[I64, I6
     wall, counts = memcgs.known(zombies)
     here = slice(None) if boot is None else (wall >= boot.start_ns) & (wall < boot.end_ns)
     return wall[here], counts[here]
+
+
+def _is_told(
+    recording: Recording, window: Window, kinds: tuple[str, ...], lives: ProcessEvents
+) -> bool:
+    """Would any start of one of these have been seen?"""
+    if not is_imported(recording):
+        return True
+    fields = {field for view in recording.views(window) for field in view.fields()}
+    told = {
+        "unit": "unit.active" in fields,
+        "container": "container.total" in fields,
+        "process": len(lives.wall_ns) > 0,
+    }
+    return any(told[kind] for kind in kinds)
 
 
 def _notes(

@@ -11,11 +11,13 @@ from exhume.model.status import SourceState
 from exhume.model.window import Window
 from exhume.store.ended import is_imported
 from exhume.store.queries.lives import boots
+from exhume.store.queries.not_in_files import has_any
 from exhume.store.queries.recorded_seconds import recorded_seconds
 from exhume.store.queries.series import series
 from exhume.store.recording import Recording
 
 _NAMES_KEPT = 50
+_NOT_IN_WINDOW = "was counted at other times than these: ask about a longer window"
 _COUNT = "`find /sys/fs/cgroup/memory -type d | wc -l`"
 
 
@@ -75,7 +77,7 @@ def zombies(
         bytes_per_zombie=derive.bytes_per_zombie(dead, (percpu, slab), boot),
         outlook=derive.outlook(kernel, now, growth.per_hour if growth else None),
         missing=(
-            missing_files(tracked, dead)
+            missing_files(recording, tracked, dead)
             if is_imported(recording)
             else missing(tracked, dead, births, states)
         ),
@@ -83,10 +85,16 @@ def zombies(
     )
 
 
-def missing_files(tracked: SeriesAnswer | None, zombies: SeriesAnswer | None) -> tuple[str, ...]:
+def missing_files(
+    recording: Recording, tracked: SeriesAnswer | None, zombies: SeriesAnswer | None
+) -> tuple[str, ...]:
     """What is not known of an imported recording: which other files would have told."""
     if zombies is not None:
         return ()
+    if has_any(recording, "memcg.zombies"):
+        return (f"how many of them are zombies {_NOT_IN_WINDOW}",)
+    if tracked is None and has_any(recording, "memcg.tracked"):
+        return (f"how many memory cgroups there were {_NOT_IN_WINDOW}",)
     if tracked is not None:
         return (
             "how many of them are zombies: no count of live ones was among the files; import "
