@@ -125,7 +125,7 @@ def lock_contention(scene: Scene) -> Iterator[Suspicion]:
             "share": round(found.share, 3),
         }
         culprit = party(scene.seen, holder.occupant.comm, scene.core, holder.occupant.pid)
-        tests = weigh(scene, holder.causes, scene.place)
+        tests = weigh(scene, holder.causes, scene.place, shows=scene.seen.sampled)
         yield Suspicion(
             kind="lock-contention",
             culprit=culprit,

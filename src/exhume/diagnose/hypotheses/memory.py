@@ -156,7 +156,7 @@ def reclaim(scene: Scene) -> Iterator[Suspicion]:
         is_victim = holder.occupant.comm == scene.symptom.victim.comm
         series = scene.seen.node_series("vmstat.pgscan_direct")
         amount = mean_of(rates(series).per_second) if series is not None else None
-        tests = weigh(scene, holder.causes, "passed", amount)
+        tests = weigh(scene, holder.causes, "passed", amount, scene.seen.sampled)
         where = f"below the limit of {culprit.cgroup}" if limited and culprit.cgroup else "first"
         claim = f"{holder.occupant.name} had to free memory {where} ({found.function})"
         proofs = [
