@@ -333,6 +333,23 @@ def test_that_memory_ran_out_is_told_by_how_little_there_was(
     assert told.verdict.confidence == confidence
 
 
+@pytest.mark.parametrize(
+    ("used_mib", "held_mib", "confidence"),
+    [(200, 190, "medium"), (200, 20, "low"), (100, 90, "low")],
+)
+def test_a_log_alone_tells_of_a_full_cgroup_by_what_it_used_of_its_limit(
+    used_mib: int, held_mib: int, confidence: str
+) -> None:
+    usage = event(60, "kernel-log", "", "memory: usage", signature="oom.usage",
+                  **{"class": "mem"}, usage_bytes=used_mib << 20, limit_bytes=200 << 20)  # fmt: skip
+    fields = {"signature": "oom.kill", "class": "mem", "comm": "eater", "pid": 9}
+    kill = event(60, "kernel-log", "eater", "Killed process 9 (eater)", **fields,
+                 anonymous_bytes=held_mib << 20, scope="Memory cgroup out of memory")  # fmt: skip
+    one = symptom(59, 1, "eater", "out-of-memory", source="kernel log")
+    told = judged(scene(observation(events=(usage, kill)), [one], core=None))
+    assert told.verdict.confidence == confidence
+
+
 def test_a_count_of_kills_that_is_read_every_ten_seconds_counts_too() -> None:
     fields = {"signature": "oom.kill", "class": "mem", "comm": "eater", "pid": 9}
     kill = event(65, "kernel-log", "eater", "Killed process 9 (eater)", **fields,
