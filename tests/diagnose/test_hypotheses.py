@@ -341,7 +341,8 @@ def test_a_log_alone_tells_of_a_full_cgroup_by_what_it_used_of_its_limit(
     used_mib: int, held_mib: int, confidence: str
 ) -> None:
     usage = event(60, "kernel-log", "", "memory: usage", signature="oom.usage",
-                  **{"class": "mem"}, usage_bytes=used_mib << 20, limit_bytes=200 << 20)  # fmt: skip
+                  **{"class": "mem"}, usage_bytes=used_mib << 20,
+                  limit_bytes=200 << 20)  # fmt: skip
     fields = {"signature": "oom.kill", "class": "mem", "comm": "eater", "pid": 9}
     kill = event(60, "kernel-log", "eater", "Killed process 9 (eater)", **fields,
                  anonymous_bytes=held_mib << 20, scope="Memory cgroup out of memory")  # fmt: skip
