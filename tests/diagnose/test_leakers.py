@@ -275,6 +275,7 @@ def test_something_that_dies_at_a_steady_pace_beside_a_steady_growth_is_not_the_
 def test_two_paces_that_never_change_prove_nothing() -> None:
     one = dozens([2] * 60, [600] * 60)
     assert (one.tests.dose, one.against) == ("untested", "")
+    assert one.at_most == "low", "nothing ties so many to it"
 
 
 @pytest.mark.parametrize(("each", "at_most"), [(3, "medium"), (20, "high")])

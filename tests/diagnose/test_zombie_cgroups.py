@@ -260,6 +260,15 @@ def test_who_starts_everything_on_a_node_is_not_to_be_stopped(parent: str, tool:
     assert "repair sh" not in lines
 
 
+def test_a_loop_of_even_pace_beside_far_too_many_zombies_is_not_accused() -> None:
+    """The log of one supervisor tells of one loop; who leaves 40 a start may be in none."""
+    starts = tuple(event(10.0 * i + 5, "unit-start", "push.service") for i in range(60))
+    case = judged(story(events=starts, lifecycles=(lifecycle("unit", "push.service", 60),)))
+    assert case.verdict.root_cause is not None
+    assert case.verdict.root_cause.culprit.unit is None
+    assert ("push.service", "low") in [(one.culprit.name, one.confidence) for one in case.suspects]
+
+
 def test_a_walk_is_as_long_as_it_was_on_the_core() -> None:
     """Others had more and more turns the fewer zombies there were: the clock shows no dose."""
     walks = [(start, length) for start, length in holds() if length > 0.5]
