@@ -97,7 +97,7 @@ def _piece(parser: LogParser, log: LogEvents) -> Piece:
         blocks=blocks,
         events=events,
         guesses=parser.times.guesses(last),
-        told_ns=(first, last),
+        told_ns=None if log.is_of_units else (first, last),
     )
 
 
