@@ -22,6 +22,7 @@ from exhume.diagnose.told import told_holds, told_occupant, with_told
 from exhume.diagnose.witnesses import can_tell_of_harm, is_unnamed, mute_samples, tells_log
 from exhume.ingest.manifest import has_log_of
 from exhume.inquiry.asked import Question, asked, unanswered
+from exhume.inquiry.crowds import crowds
 from exhume.inquiry.job_log import other_nodes
 from exhume.inquiry.observe import close_up, look_around, observe
 from exhume.inquiry.senders import senders
@@ -203,7 +204,7 @@ def _scene(
     sent = () if place.core is None else senders(recording, seen, place.core, stalls)
     return Scene(
         seen, symptom, like, tuple(others), stalls, place.core, place.known, place.claim, here,
-        senders=sent,
+        senders=sent, crowds=crowds(recording, seen, stalls),
     )  # fmt: skip
 
 
