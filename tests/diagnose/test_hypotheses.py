@@ -228,6 +228,18 @@ def test_a_cgroup_at_its_limit_is_filled_by_somebody_in_it() -> None:
     assert cause_of(made) == ("memory-reclaim", "filler")
 
 
+def test_whoever_frees_memory_for_its_own_cgroup_is_told_of_though_nothing_was_counted() -> None:
+    """A capture without cgroups, no copies of /proc/pressure: the victim's own stacks say it."""
+    seen = observation(
+        processes=(process("victim", 5),),
+        frame_ms={"victim": {"__mem_cgroup_charge": 700, "main": 1000}},
+    )
+    told = judged(scene(seen, stalls(), core=None, place="untested"))
+    assert (told.verdict.status, told.suspects[0].kind) == ("unknown", "memory-reclaim")
+    assert "freeing memory below the limit of its cgroup" in told.verdict.summary
+    assert any("/proc/pressure/memory" in gap for gap in told.gaps)
+
+
 def flooded(*senders: Usage) -> Scene:
     seen = observation(series=[bumps("softnet.processed", 100, 90_000, "1")])
     made = scene(seen, stalls(), [occupant("ksoftirqd/1", 0.5, is_kernel_thread=True)], softirq=0.8)

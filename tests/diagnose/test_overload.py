@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from exhume.diagnose.hypotheses import HYPOTHESES
 from exhume.diagnose.judge import case_of
 from exhume.diagnose.scene import Crowding
-from exhume.model.case import Case
+from exhume.model.case import Case, Outcome
 from exhume.model.occupancy import Occupant
 from tests.diagnose.made_up import load, observation, occupant, scene, series, symptom
 
@@ -27,6 +27,7 @@ def case(
     threads: int = 60,
     full: Sequence[int] = range(8),
     kind: str = "job-failure",
+    place: Outcome = "passed",
 ) -> Case:
     """Of 8 cores those are full while somebody is late, and so many threads are ready."""
     percent = {
@@ -36,7 +37,7 @@ def case(
     ready = series("system.running", [threads if s in THEN else 3 for s in range(600)])
     seen = observation(load=load(percent, USER), series=[ready])
     like = [symptom(start, length, kind=kind) for start, length in TIMES]
-    made = replace(scene(seen, like, during, core), crowds=tuple(crowds))
+    made = replace(scene(seen, like, during, core, place), crowds=tuple(crowds))
     found = [one for hypothesis in HYPOTHESES for one in hypothesis(made)]
     return case_of(seen, made, found, (), (), ())
 
@@ -96,6 +97,7 @@ def test_processes_of_one_name_that_crowd_on_the_victims_core_are_named() -> Non
     assert told.verdict.root_cause is not None
     assert told.verdict.root_cause.culprit.comm == "blob"
     assert "30 processes of blob take 96 % of CPU 1" in told.verdict.summary
+    assert case(during=many(30), core=1, full=(1,), place="untested").suspects == ()
 
 
 @pytest.mark.parametrize("those", [many(3), many(30, samples=1)])

@@ -41,7 +41,8 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
     if load is None or scene.symptom.kind not in _KINDS:
         return
     found = None
-    if scene.core is not None and scene.core in load.cores:
+    # Whoever may run elsewhere need not wait for one core: it must be known to be the victim's.
+    if scene.core is not None and scene.core in load.cores and scene.place == "passed":
         found = _of(scene, load, scene.core)
     found = found or _of(scene, load, None)
     if found is not None:
