@@ -219,7 +219,7 @@ def _samples(crowd: Crowding, where: str, core: int | None, window: Window) -> P
 def _actions(crowd: Crowding | None, core: int | None) -> Actions:
     verify = ("exhume why --since-fix TIME", "exhume cores --last 10m")
     if crowd is None:
-        now = ("exhume top --last 10m shows who runs: move work away from this node",)
+        now = ("exhume top --last 10m: who runs; move work away from this node",)
         return Actions(now, ("give the node less to do, or more cores",), (), verify)
     other = "other cores (taskset)" if core is not None else "fewer at a time, or renice them"
     return Actions(
