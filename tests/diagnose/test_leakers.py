@@ -350,6 +350,12 @@ def test_nobody_is_quiet_between_two_looks_that_show_different_containers() -> N
     assert round(one.per_start) == 3  # at most: looks saw one of three starts
 
 
+def test_too_many_for_the_starts_that_looks_saw_speak_against_nobody() -> None:
+    (one,) = looked(*box(10.0), counts={at: 2 * int(at) for at in STEADY}, box=19)
+    assert one.per_start > 10
+    assert (one.misses_starts, one.against, one.at_most) == (True, "", "high")
+
+
 def test_one_that_two_looks_show_unchanged_was_quiet_between_them() -> None:
     """It ends at second 240 and stays in the list; zombies come on as before."""
     stopped = [e for e in box(30.0, "other") if e.wall_ns <= T0 + 240 * NS]

@@ -177,7 +177,8 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         if before[sure].sum() > _MOSTLY * all_gained:
             order, against = "failed", "most zombies were there before it first started"
     place = _place(seen, one, exact)
-    if per_start > _MOST_PER_START and {dose, place, counterfactual} == {"untested"}:
+    far_too_many = per_start > _MOST_PER_START and not misses
+    if far_too_many and {dose, place, counterfactual} == {"untested"}:
         at_most = "low"  # it loops while zombies come, by far too many for it: nothing ties them
     return Leaker(
         one,
