@@ -100,6 +100,14 @@ def test_processes_of_one_name_that_crowd_on_the_victims_core_are_named() -> Non
     assert case(during=many(30), core=1, full=(1,), place="untested").suspects == ()
 
 
+def test_a_crowd_that_walks_dead_cgroups_is_not_at_fault() -> None:
+    walking = [
+        replace(one, frames={"memcg_numa_stat_show": 1.0}, user_share=0.0) for one in many(9)
+    ]
+    told = case(during=walking, core=1, full=(1,))
+    assert (told.verdict.root_cause, told.verdict.confidence) == (None, "low")
+
+
 @pytest.mark.parametrize("those", [many(3), many(30, samples=1)])
 def test_a_few_and_those_that_follow_each_other_are_no_crowd(those: list[Occupant]) -> None:
     assert case(during=those, core=1, full=(1,)).suspects == ()

@@ -17,6 +17,7 @@ from exhume.detect import shown
 from exhume.diagnose.cause import Amount, mean_of, party, weigh
 from exhume.diagnose.holding import check_top
 from exhume.diagnose.hypotheses.hogs import not_waiting
+from exhume.diagnose.kernel_paths import match
 from exhume.diagnose.measured import is_covered, timed
 from exhume.diagnose.scene import Crowding, Proof, Scene, Step, Suspicion
 from exhume.model.arrays import F64
@@ -26,6 +27,7 @@ from exhume.model.window import Window
 
 _KINDS = ("job-failure", "starved-thread", "network-reset", "question")
 """Harm that may be a wait for a core."""
+_PAID_FOR = ("zombie-walk", "reclaim", "lock")
 _FULL_PERCENT = 90.0
 _HALF, _MOSTLY = 0.5, 0.6
 _LEAST_PROCESSES = 4
@@ -99,17 +101,25 @@ def _of(scene: Scene, load: CoreLoad, core: int | None) -> Suspicion | None:
         details=details,
         actions=_actions(crowd, core),
         contradiction=not_waiting(scene),
-        at_most=_at_most(crowd),
+        at_most="low" if crowd is None or _works_for_others(scene, crowd) else _at_most(crowd),
     )  # fmt: skip
 
 
-def _at_most(crowd: Crowding | None) -> Confidence:
-    """Where nobody stands out it is the mechanism alone; and whoever takes as much of it at other
-    times does not explain why it was just then."""
-    if crowd is None:
-        return "low"
+def _at_most(crowd: Crowding) -> Confidence:
+    """Whoever takes as much of it at other times does not explain why it was just then."""
     has_risen = crowd.usual is not None and crowd.usual <= _HALF * crowd.share
     return "high" if has_risen else "medium"
+
+
+def _works_for_others(scene: Scene, crowd: Crowding) -> bool:
+    """What takes so long is somebody else's doing: then the crowd is the mechanism alone."""
+    looked_at = (stall.close_up.during for stall in scene.stalls if stall.close_up is not None)
+    own = (one for during in looked_at for one in during.occupants if one.comm == crowd.comm)
+    return any(
+        (found := match(one.frames, path)) is not None and found.share >= _HALF
+        for one in own
+        for path in _PAID_FOR
+    )
 
 
 def _taken(load: CoreLoad, core: int | None) -> F64:
