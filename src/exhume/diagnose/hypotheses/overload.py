@@ -53,17 +53,24 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
 
 def is_full(load: CoreLoad, window: Window) -> bool:
     """The whole node, in that time."""
-    return _fill(_stretches(load, _taken(load, None)), window) >= _HALF
+    return _is_full(load, None, window)
+
+
+def _is_full(load: CoreLoad, core: int | None, window: Window) -> bool:
+    """Of that time alone: a night of 96 cores has millions of cells."""
+    near = load.within(window)
+    return _fill(_stretches(near, _taken(near, core)), window) >= _HALF
 
 
 def _of(scene: Scene, load: CoreLoad, core: int | None) -> Suspicion | None:
     """`core`: None of the whole node."""
-    taken = _taken(load, core)
-    full = _stretches(load, taken)
-    known = [one.window for one in scene.like if is_covered(one.window, timed(load))]
-    met = [one for one in known if _fill(full, one) >= _HALF]
+    stretches = timed(load)
+    known = [one.window for one in scene.like if is_covered(one.window, stretches)]
+    met = [one for one in known if _is_full(load, core, one)]
     if not met or len(met) < _MOSTLY * len(known):
         return None
+    taken = _taken(load, core)
+    full = _stretches(load, taken)
     cores = len(load.cores) if core is None else 1
     ready = _ready(scene) if core is None else None
     waiting = float(np.nanmedian([ready(one) for one in met])) if ready else np.nan
@@ -78,7 +85,7 @@ def _of(scene: Scene, load: CoreLoad, core: int | None) -> Suspicion | None:
         proofs.append(_queue(waiting, cores, met[0]))
     if crowd is not None:
         proofs.append(_samples(crowd, where, core, met[0]))
-    tests = weigh(scene, full, scene.place if core is not None else "passed", ready, timed(load))
+    tests = weigh(scene, full, scene.place if core is not None else "passed", ready, stretches)
     # They are many: the number of one would be of no use.
     culprit = replace(party(scene.seen, crowd.comm), pid=None) if crowd is not None else Party()
     in_kernel = _is_in_kernel(load, full)
@@ -124,9 +131,12 @@ def _works_for_others(scene: Scene, crowd: Crowding) -> bool:
 
 def _taken(load: CoreLoad, core: int | None) -> F64:
     """Percent by interval, without what the hypervisor took."""
-    found: F64 = (load.busy() - load.mode("steal")).astype(np.float64)
+    if core is not None:
+        index = load.cores.index(core)
+        load = CoreLoad((core,), load.start_ns, load.end_ns, load.permille[:, :, [index]])
     with np.errstate(invalid="ignore"):
-        return found.mean(axis=1) if core is None else found[:, load.cores.index(core)]
+        found: F64 = (load.busy() - load.mode("steal")).mean(axis=1, dtype=np.float64)
+    return found
 
 
 def _stretches(load: CoreLoad, taken: F64) -> list[Window]:
