@@ -228,6 +228,18 @@ def test_a_cgroup_at_its_limit_is_filled_by_somebody_in_it() -> None:
     assert cause_of(made) == ("memory-reclaim", "filler")
 
 
+def test_whoever_frees_memory_for_its_own_cgroup_is_told_of_though_nothing_was_counted() -> None:
+    """A capture without cgroups, no copies of /proc/pressure: the victim's own stacks say it."""
+    seen = observation(
+        processes=(process("victim", 5),),
+        frame_ms={"victim": {"__mem_cgroup_charge": 700, "main": 1000}},
+    )
+    told = judged(scene(seen, stalls(), core=None, place="untested"))
+    assert (told.verdict.status, told.suspects[0].kind) == ("unknown", "memory-reclaim")
+    assert "freeing memory below the limit of its cgroup" in told.verdict.summary
+    assert any("/proc/pressure/memory" in gap for gap in told.gaps)
+
+
 def flooded(*senders: Usage) -> Scene:
     seen = observation(series=[bumps("softnet.processed", 100, 90_000, "1")])
     made = scene(seen, stalls(), [occupant("ksoftirqd/1", 0.5, is_kernel_thread=True)], softirq=0.8)
@@ -330,6 +342,24 @@ def test_that_memory_ran_out_is_told_by_how_little_there_was(
     seen = observation(events=(kill,), series=[free, total])
     one = symptom(59, 1, "eater", "out-of-memory", source="kernel log")
     told = judged(scene(seen, [one], core=None))
+    assert told.verdict.confidence == confidence
+
+
+@pytest.mark.parametrize(
+    ("used_mib", "held_mib", "confidence"),
+    [(200, 190, "medium"), (200, 20, "low"), (100, 90, "low")],
+)
+def test_a_log_alone_tells_of_a_full_cgroup_by_what_it_used_of_its_limit(
+    used_mib: int, held_mib: int, confidence: str
+) -> None:
+    usage = event(60, "kernel-log", "", "memory: usage", signature="oom.usage",
+                  **{"class": "mem"}, usage_bytes=used_mib << 20,
+                  limit_bytes=200 << 20)  # fmt: skip
+    fields = {"signature": "oom.kill", "class": "mem", "comm": "eater", "pid": 9}
+    kill = event(60, "kernel-log", "eater", "Killed process 9 (eater)", **fields,
+                 anonymous_bytes=held_mib << 20, scope="Memory cgroup out of memory")  # fmt: skip
+    one = symptom(59, 1, "eater", "out-of-memory", source="kernel log")
+    told = judged(scene(observation(events=(usage, kill)), [one], core=None))
     assert told.verdict.confidence == confidence
 
 

@@ -275,6 +275,7 @@ def test_something_that_dies_at_a_steady_pace_beside_a_steady_growth_is_not_the_
 def test_two_paces_that_never_change_prove_nothing() -> None:
     one = dozens([2] * 60, [600] * 60)
     assert (one.tests.dose, one.against) == ("untested", "")
+    assert one.at_most == "low", "nothing ties so many to it"
 
 
 @pytest.mark.parametrize(("each", "at_most"), [(3, "medium"), (20, "high")])
@@ -347,6 +348,12 @@ def test_nobody_is_quiet_between_two_looks_that_show_different_containers() -> N
     assert (one.against, one.tests.counterfactual) == ("", "untested")
     assert (one.tests.dose, one.misses_starts) == ("passed", True)
     assert round(one.per_start) == 3  # at most: looks saw one of three starts
+
+
+def test_too_many_for_the_starts_that_looks_saw_speak_against_nobody() -> None:
+    (one,) = looked(*box(10.0), counts={at: 2 * int(at) for at in STEADY}, box=19)
+    assert one.per_start > 10
+    assert (one.misses_starts, one.against, one.at_most) == (True, "", "high")
 
 
 def test_one_that_two_looks_show_unchanged_was_quiet_between_them() -> None:

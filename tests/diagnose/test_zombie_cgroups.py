@@ -246,6 +246,30 @@ def test_of_a_bare_process_the_one_is_named_who_starts_it() -> None:
     assert case.actions.now[0] == "stop keeper, which starts agentd again and again"
 
 
+@pytest.mark.parametrize(
+    ("parent", "tool"),
+    [("systemd", "systemctl list-units"), ("init", "NRestarts"), ("containerd-shim", "crictl ps")],
+)
+def test_who_starts_everything_on_a_node_is_not_to_be_stopped(parent: str, tool: str) -> None:
+    rows = [(10 * i + 0.25 * k, "sh", parent) for i in range(3, 60) for k in range(40)]
+    loop = lifecycle("process", "sh", 2280, "loop", parent)
+    case = judged(story(events=(), lives=lives(rows), lifecycles=(loop,)))
+    assert case.verdict.root_cause is not None
+    assert tool in case.actions.now[0]
+    lines = " ".join(line for part in astuple(case.actions) for line in part)
+    assert f"stop {parent}" not in lines
+    assert "repair sh" not in lines
+
+
+def test_a_loop_of_even_pace_beside_far_too_many_zombies_is_not_accused() -> None:
+    """The log of one supervisor tells of one loop; who leaves 40 a start may be in none."""
+    starts = tuple(event(10.0 * i + 5, "unit-start", "push.service") for i in range(60))
+    case = judged(story(events=starts, lifecycles=(lifecycle("unit", "push.service", 60),)))
+    assert case.verdict.root_cause is not None
+    assert case.verdict.root_cause.culprit.unit is None
+    assert ("push.service", "low") in [(one.culprit.name, one.confidence) for one in case.suspects]
+
+
 def test_a_walk_is_as_long_as_it_was_on_the_core() -> None:
     """Others had more and more turns the fewer zombies there were: the clock shows no dose."""
     walks = [(start, length) for start, length in holds() if length > 0.5]

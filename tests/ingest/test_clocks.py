@@ -105,6 +105,34 @@ def test_times_in_names_and_headers_are_in_the_zone_told(tmp_path: Path) -> None
     assert "in the zone told" in claim.how
 
 
+@pytest.mark.parametrize(
+    ("name", "offset_ns"),
+    [
+        ("zoomed.txt", AT - 5 * NS),
+        ("perf-x-20250102-030405.txt", AT - 5 * NS),
+        ("zoomed-20250102-030600.txt", AT + 115 * NS - 115 * NS),
+    ],
+)
+def test_a_part_of_a_capture_is_placed_by_when_all_of_it_began(
+    tmp_path: Path, name: str, offset_ns: int
+) -> None:
+    """`perf script --header --time 115,119`: what perf was told to write to names the whole's
+    start, and so does a name like it; a name of its own is of the part."""
+    command = "/usr/bin/perf record -a -o perf-x-20250102-030405.data"
+    header = ScriptHeader(command=command, recorded=(5 * NS, 300 * NS))
+    claim = ClockHints().of_script(tmp_path / name, header, 115 * NS, 119 * NS)
+    assert claim is not None
+    assert claim.offset_ns == offset_ns
+
+
+def test_a_part_that_its_header_does_not_hold_is_placed_by_itself(tmp_path: Path) -> None:
+    command = "/usr/bin/perf record -a -o perf-x-20250102-030405.data"
+    header = ScriptHeader(command=command, recorded=(5 * NS, 9 * NS))
+    claim = ClockHints().of_script(tmp_path / "x.txt", header, 115 * NS, 119 * NS)
+    assert claim is not None
+    assert claim.offset_ns == AT - 115 * NS
+
+
 def test_the_name_that_perf_was_told_to_write_to_tells_when_it_began(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     path.write_text("x")

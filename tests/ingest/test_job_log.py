@@ -163,6 +163,22 @@ def test_a_logs_name_is_that_of_its_file_without_endings(name: str, expected: st
     assert log_name(Path(name)) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gpu-7.app-health.log", "app-health"),
+        ("gpu-7.example.com_app.log.1", "app"),
+        ("app-health-GPU-7.log", "app-health"),
+        ("gpu-71-app.log", "gpu-71-app"),
+        ("worker-main.log", "worker-main"),
+        ("worker.main.log", "main"),
+        ("gpu-7.log", "gpu"),
+    ],
+)
+def test_a_node_in_a_logs_name_is_no_part_of_whose_it_is(name: str, expected: str) -> None:
+    assert log_name(Path(name), ("gpu-7.example.com", "worker")) == expected
+
+
 def test_what_stands_before_a_stamp_may_be_anybodys(tmp_path: Path) -> None:
     line = "\x1b]0;evil\x07(" + "(" * 200 + f") 2026-11-15T20:20:10Z {LATE}\n"
     found = log_made.format_of(tmp_path / "a.log", line * 3)

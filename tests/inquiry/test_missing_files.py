@@ -167,6 +167,19 @@ def test_a_log_that_is_silent_tells_that_nobody_was_harmed(tmp_path: Path) -> No
     assert why(recording, recording.window(), Question()).verdict.status == "unknown"
 
 
+def test_a_log_of_starts_alone_cannot_tell_of_harm_to_others(tmp_path: Path) -> None:
+    died = (
+        "2026-11-15T20:15:2{}.000Z supervisor[1]: x.service: Main process 18{} exited, "
+        "code=exited, status=1/FAILURE after 8ms; restart counter is at {}.\n"
+    )
+    lines = "".join(died.format(i, i, i + 1) for i in range(9))
+    case = case_of(tmp_path, "alone", made.write(tmp_path / "supervisor.log", lines))
+    assert (case.verdict.status, case.verdict.summary) == ("unknown", CANT_TELL)
+    more = lines + "2026-11-15T20:15:30.000Z app[7]: INFO health checks ok=970\n"
+    beside = case_of(tmp_path, "beside", made.write(tmp_path / "both.log", more))
+    assert beside.verdict.status == "healthy"
+
+
 def test_samples_of_a_moment_tell_of_no_harm(tmp_path: Path) -> None:
     path = made.write(tmp_path / "perf-node-1-20261115-201517-5s.data", made.capture(5.0).file())
     names = made.write(tmp_path / "kallsyms", made.KALLSYMS)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from exhume.cli.main import main
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
@@ -17,12 +18,13 @@ from exhume.inquiry.job_log import job_failures
 from exhume.inquiry.report import around, hot_functions, report_of
 from exhume.inquiry.why import why
 from exhume.model.case import Party, Tests
+from exhume.model.event import Event
 from exhume.model.window import Window
 from exhume.store.queries import events
 from exhume.store.recording import Recording
 from exhume.store.writer import write_segment
 from tests.cli.story import BURST_AT, SECONDS, record
-from tests.store.make import SECOND, T0, at, by_hand, jiffies
+from tests.store.make import SECOND, START, T0, at, by_hand, jiffies
 
 ALL = Window(T0, T0 + SECONDS * SECOND)
 RESET_NS = T0 + (BURST_AT + 6) * SECOND
@@ -140,6 +142,65 @@ def test_a_guess_about_a_failure_does_not_hide_the_harm_before_it(
     assert case.verdict.root_cause is not None
     assert case.verdict.root_cause.culprit.comm == "walker"
     assert [one.culprit.comm for one in case.suspects] == ["walker", "bystander"]
+
+
+@pytest.fixture(scope="module")
+def late_capture(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Three minutes with three waits, and a log that tells of a kill and of more waits before."""
+    of_log = {"class": "job", "signature": "job.health", "file": "app.log"}
+    waits = [*((-400 + 30 * i, 9.0) for i in range(8)), (36, 6.0), (86, 4.0), (126, 6.0)]
+    kill = {"class": "mem", "signature": "oom.kill", "comm": "eater", "scope": "Out of memory"}
+    killed = Event(START - 500 * SECOND, "kernel-log", "eater", "Killed process 9 (eater)", pid=9,
+                   fields=kill)  # fmt: skip
+    events = [
+        Event(START + round(at * SECOND), "job-log", "app", f"timed out after {late}s",
+              fields={**of_log, "late_seconds": late})
+        for at, late in waits
+    ]  # fmt: skip
+    samples = [(0, step / 50, 0, 0) for step in range(9000)]
+    data = by_hand(samples, stacks=STACKS, seconds=180, hz=50)
+    root = tmp_path_factory.mktemp("late")
+    before = by_hand([], events=(killed, *events[:8]), start_ns=START - 600 * SECOND, seconds=500,
+                     stretches=(), clock=data.clock)  # fmt: skip
+    write_segment(root, before)
+    write_segment(root, replace(data, events=tuple(events[8:])))
+    return Recording.open(root)
+
+
+def test_harm_that_was_measured_is_explained_though_worse_or_longer_was_only_told_of(
+    late_capture: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def guess(scene: Scene) -> Iterator[Suspicion]:
+        if scene.symptom.kind == "job-failure":
+            proof = Proof("samples", "walker had the core", {}, scene.symptom.window, "exhume top")
+            step = Step(proof.claim, "root_cause", Tests("passed", "passed"), (proof,))
+            name = f"{len(scene.stalls)} of {len(scene.like)}"
+            yield Suspicion("kernel-hog", Party(comm=name), proof.claim, (step,), 1)
+
+    monkeypatch.setattr("exhume.inquiry.why.HYPOTHESES", (guess,))
+    case = why(late_capture, late_capture.window(), Question())
+    assert case.symptom is not None
+    assert (case.symptom.kind, case.symptom.count) == ("job-failure", 11)
+    assert case.symptom.wall_ns == T0 + 36 * SECOND
+    assert [one.culprit.comm for one in case.suspects] == ["3 of 11"], "who was there is known of 3"
+    assert any(gap.startswith("3 of these 11 were sampled") for gap in case.gaps)
+    assert "out-of-memory" in {one.kind for one in case.symptoms}
+
+
+def test_worse_harm_stays_the_answer_where_nothing_explains_what_was_measured(
+    late_capture: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exhume.inquiry.why.HYPOTHESES", ())
+    case = why(late_capture, late_capture.window(), Question())
+    assert case.symptom is not None
+    assert case.symptom.kind == "out-of-memory"
+
+
+def test_an_event_that_nobody_measured_stays_what_was_asked_about(late_capture: Recording) -> None:
+    asked = T0 - 400 * SECOND
+    case = why(late_capture, late_capture.window(), Question(event=exactly(asked)))
+    assert case.symptom is not None
+    assert case.symptom.wall_ns == asked
 
 
 def test_an_event_is_found_by_the_second_that_a_list_of_events_shows(

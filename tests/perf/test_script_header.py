@@ -18,6 +18,9 @@ NEW = b"""# ========
 # cmdline : /bin/perf record -F 97 -g -a -k mono
 # event : name = cpu-clock, , id = { 7, 8 }, type = 1, { sample_period, sample_freq } = 97, freq = 1
 # event : name = dummy:HG, , id = { 9 }, type = 1, { sample_period, sample_freq } = 4000
+# time of first sample : 7.019862
+# time of last sample : 347.020236
+# sample duration : 340000.374 ms
 # clockid: monotonic (1)
 # reference time: 2026-11-15 20:15:19.500000 = 1794773719.500000 (TOD) = 7.019862001 (monotonic)
 # ========
@@ -44,6 +47,8 @@ def test_a_header_of_today() -> None:
     assert found.captured == "Sun Nov 15 20:21:09 2026"
     assert found.clock == "monotonic"
     assert found.reference == (1794773719_500000000, 7_019862001)
+    assert found.recorded == (7_019862000, 347_020236000)
+    assert parse(NEW.replace(b"time of last", b"time of")).recorded is None
     assert found.events == (
         EventHeader("cpu-clock", 97.0, None), EventHeader("dummy:HG", None, 4000),
     )  # fmt: skip

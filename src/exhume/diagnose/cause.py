@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from exhume.derive.rates import Intervals
-from exhume.diagnose import four_tests
+from exhume.diagnose import four_tests, measured
+from exhume.diagnose.measured import is_covered
 from exhume.diagnose.scene import Scene
 from exhume.model.case import Outcome, Party, Tests
 from exhume.model.ids import told_id
@@ -19,14 +20,19 @@ Amount = Callable[[Window], float]
 
 
 def weigh(
-    scene: Scene, causes: Sequence[Window], place: Outcome, amount: Amount | None = None
+    scene: Scene,
+    causes: Sequence[Window],
+    place: Outcome,
+    amount: Amount | None = None,
+    shows: Sequence[Window] = (),
 ) -> Tests:
-    """`amount`: how much of the cause there was in a stretch; NaN where not known."""
-    effects = [one.window for one in scene.like]
+    """`amount`: how much of the cause there was in a stretch; NaN where not known. `shows`: when
+    it could be seen at all; empty where that is always."""
+    effects = [one.window for one in scene.like if is_covered(one.window, shows)]
     dose: Outcome = "untested"
     if amount is not None:
         dose = graded(scene, amount, effects)
-    counterfactual, _, _ = four_tests.counterfactual(causes, effects, scene.seen.window)
+    counterfactual = measured.counterfactual(causes, effects, scene.seen.window, shows)[0]
     return Tests(four_tests.order(causes, effects), place, dose, counterfactual)
 
 
@@ -39,7 +45,7 @@ def graded(scene: Scene, amount: Amount, effects: Sequence[Window]) -> Outcome:
     found = four_tests.dose(during, [effect.seconds for effect in effects])
     if found == "passed":
         return found
-    quiet = amount_elsewhere(scene.seen.window, effects, amount)
+    quiet = amount_elsewhere(scene.seen.window, [one.window for one in scene.like], amount)
     if not quiet:
         return "untested"
     usual, then = float(np.median(quiet)), float(np.median(known))

@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 from msgspec import Struct
 
-from exhume.diagnose import four_tests
+from exhume.diagnose import four_tests, measured
 from exhume.diagnose.scene import Proof, Scene, Stall, Step
 from exhume.model.case import Outcome, Tests
 from exhume.model.occupancy import Hold, Occupant
@@ -59,9 +59,9 @@ def holders(scene: Scene) -> tuple[Holder, ...]:
             causes = causes_of(scene, name)
             own = [h for h in scene.seen.holds if h.comm == name and h.core == scene.core]
             is_told = bool(own) and all(h.is_told for h in own)
-            measured = tuple(h for h in own if not h.is_told)
+            by_samples = tuple(h for h in own if not h.is_told)
             found.append(
-                Holder(told.holder, tuple(stalls), len(looked_at), causes, is_told, measured)
+                Holder(told.holder, tuple(stalls), len(looked_at), causes, is_told, by_samples)
             )
     return tuple(sorted(found, key=lambda one: (-len(one.stalls), one.occupant.comm)))
 
@@ -103,7 +103,9 @@ def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
     dose = _dose(scene, holder)
     causes = [w for w in holder.causes if w.end_ns - w.start_ns >= LEAST_HOLD_NS]
     every = [one.window for one in scene.like] or effects
-    counterfactual, met, chance = four_tests.counterfactual(causes, every, scene.seen.window)
+    counterfactual, met, chance, many = measured.counterfactual(
+        causes, every, scene.seen.window, scene.seen.timed
+    )
     mode = "user mode" if occupant.user_share >= 0.5 else "the kernel"
     claim = (
         f"{occupant.name} had CPU {scene.core} in {mode} for {100 * holder.share:.0f} % of the "
@@ -133,7 +135,7 @@ def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
         proofs.append(
             Proof(
                 "counters",
-                f"{100 * met:.0f} % of {len(every)} symptoms fall into its {len(causes)} holds; "
+                f"{100 * met:.0f} % of {many} symptoms fall into its {len(causes)} holds; "
                 f"by chance so many would in {100 * chance:.1f} % of shifts",
                 {"met_percent": round(100 * met, 1), "chance": round(float(chance), 4)},
                 scene.seen.window,

@@ -10,6 +10,9 @@ from exhume.model.case import Actions, Party
 from exhume.model.lifecycles import Lifecycle
 
 _CRONS = ("cron", "crond", "CRON", "CROND", "anacron")
+_INITS = ("systemd", "init")
+_SHIMS = ("containerd-shim", "conmon", "dockerd", "containerd", "crio")
+"""Names of processes have 15 letters at most."""
 _Advice = tuple[tuple[str, ...], str, tuple[str, ...]]
 
 
@@ -67,6 +70,10 @@ def _about(culprit: Party, parent: str) -> tuple[tuple[str, ...], str, tuple[str
         good = f"repair or remove whatever runs {culprit.container}"
         undo = (f"start what ran {culprit.container} again",)
         return (find, f"stop that, and then docker stop {own}"), good, undo
+    if culprit.comm and parent in _INITS:
+        return _about_unit_of(name)
+    if culprit.comm and parent in _SHIMS:
+        return _about_container_of(name)
     if culprit.comm:
         stop = f"stop {parent}, which starts {name} again and again"
         if not parent:
@@ -89,6 +96,33 @@ def _about_cron(name: str) -> _Advice:
         ),
         f"take that line, or the package that brings it, out of the image; or repair {name}",
         ("take the # away again",),
+    )
+
+
+def _about_unit_of(name: str) -> _Advice:
+    """Whoever starts everything is not to be stopped, and a unit's process may be a shell."""
+    return (
+        (
+            f"find the unit that runs {name}, which systemd starts again and again: systemctl "
+            "list-units --all --state=activating; or systemctl show '*.service' -p Id -p "
+            "NRestarts twice, a minute apart: the one whose count has grown",
+            "systemctl stop that unit",
+        ),
+        "systemctl disable that unit in the image, or repair what makes it die",
+        ("systemctl enable --now that unit",),
+    )
+
+
+def _about_container_of(name: str) -> _Advice:
+    return (
+        (
+            f"find the container that runs {name}: docker ps -a (or crictl ps -a) twice, a minute "
+            "apart: the one whose id has changed; and what starts it again: its restart policy, a "
+            "unit or an orchestrator",
+            "stop that, and then the container",
+        ),
+        "repair or remove whatever runs that container",
+        ("start what ran it again",),
     )
 
 

@@ -92,7 +92,7 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
 def _beside_another(seen: Observation, one: Leaker, found: list[Leaker]) -> Leaker:
     """What came in step with somebody's starts came once: of a likely ratio alone, beside that, no
     more than a suspect is made. Where looks missed starts its own ratio is not known."""
-    if one.is_in_step or one.misses_starts or one.against:
+    if one.is_in_step or one.misses_starts or one.against or one.at_most == "low":
         return one
     others = (other for other in found if other.is_in_step and not other.against)
     if any(not _same_starts(seen, one, other) for other in others):
@@ -177,6 +177,9 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         if before[sure].sum() > _MOSTLY * all_gained:
             order, against = "failed", "most zombies were there before it first started"
     place = _place(seen, one, exact)
+    far_too_many = per_start > _MOST_PER_START and not misses
+    if far_too_many and {dose, place, counterfactual} == {"untested"}:
+        at_most = "low"  # it loops while zombies come, by far too many for it: nothing ties them
     return Leaker(
         one,
         lifecycle_party(one),

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.diagnose.four_tests import widened
+from exhume.diagnose.measured import is_covered, metered
 from exhume.diagnose.process_times import cores_of
 from exhume.model.case import Outcome, Symptom
 from exhume.model.observation import CoreLoad, Observation
@@ -87,9 +88,10 @@ def _queue_core(seen: Observation, symptom: Symptom) -> Place | None:
 
 def _held_core(seen: Observation, group: Sequence[Symptom], ran_on: Sequence[int]) -> int | None:
     """The core that one thread held for most of the harm, or that was full all the while."""
-    harm = sum(one.window.end_ns - one.window.start_ns for one in group)
+    sampled = [one for one in group if is_covered(one.window, seen.timed)]
+    harm = sum(one.window.end_ns - one.window.start_ns for one in sampled)
     held: Counter[int] = Counter()
-    for one in group:
+    for one in sampled:
         for hold in seen.holds:
             both = hold.window.clip(widened(one.window))
             if both is not None and hold.is_alone and (not ran_on or hold.core in ran_on):
@@ -105,12 +107,13 @@ def _full_core(seen: Observation, group: Sequence[Symptom], ran_on: Sequence[int
     if seen.load is None:
         return None
     full: Counter[int] = Counter()
-    for one in group:
+    known = [one for one in group if is_covered(one.window, metered(seen.load))]
+    for one in known:
         for core, share in _full_shares(seen.load, one.window).items():
             if share >= _CLEARLY and (not ran_on or core in ran_on):
                 full[core] += 1
     ranked = full.most_common(2)
-    if not ranked or ranked[0][1] < _CLEARLY * len(group):
+    if not ranked or ranked[0][1] < _CLEARLY * len(known):
         return None
     alone = len(ranked) == 1 or ranked[1][1] < 0.5 * ranked[0][1]
     return ranked[0][0] if alone else None

@@ -47,6 +47,17 @@ class Usage(Struct, frozen=True):
         return max(0.0, self.during - (self.usual or 0.0))
 
 
+class Crowding(Struct, frozen=True):
+    """Processes of one name while harm was done, where cores were full."""
+
+    comm: str
+    share: float
+    """Of what the core, or all of them, had to give."""
+    usual: float | None
+    """The same in a quiet stretch beside it; None where there is none."""
+    processes: int
+
+
 class Scene(Struct, frozen=True):
     seen: Observation
     symptom: Symptom
@@ -65,6 +76,8 @@ class Scene(Struct, frozen=True):
     """By process name: the seconds in which it had a good part of that core."""
     senders: tuple[Usage, ...] = ()
     """Who sent to the network, where that core was busy receiving."""
+    crowds: tuple[Crowding, ...] = ()
+    """Who took the cores, where all of them were full."""
 
 
 class Proof(Struct, frozen=True):

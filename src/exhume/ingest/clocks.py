@@ -75,7 +75,9 @@ class ClockHints(Struct, frozen=True):
             wall = _seconds_ns(date.replace(tzinfo=self.zone or UTC))
             how = f"by the dates in its lines (perf script -F +tod), {self._taken}"
             return Claim(wall - clock, Trust.FILE_NAME, how, self.zone is None)
-        return self._of_file(path, first_ns, last_ns, header.captured, header.command)
+        return self._of_file(
+            path, first_ns, last_ns, header.captured, header.command, header.recorded
+        )
 
     @property
     def _taken(self) -> str:
@@ -87,28 +89,46 @@ class ClockHints(Struct, frozen=True):
         return Claim(offset_ns, Trust.TOLD, f"--offset {seconds:f}")
 
     def _of_file(
-        self, path: Path, first_ns: int | None, last_ns: int | None, captured: str, command: str
+        self,
+        path: Path,
+        first_ns: int | None,
+        last_ns: int | None,
+        captured: str,
+        command: str,
+        whole: tuple[int, int] | None = None,
     ) -> Claim | None:
+        """`whole`: first and last of all that was captured, where the file is a part of it."""
         if first_ns is None or last_ns is None:
             return None
         zone, taken, is_local = self.zone or UTC, self._taken, self.zone is None
         written_to = _output_name(command)
-        if (started := name_time_ns(path.name, zone)) is not None:
+        began_ns, done_ns = first_ns, last_ns
+        if whole is not None and _holds(whole, first_ns, last_ns):
+            began_ns, done_ns = whole
+        started = name_time_ns(path.name, zone)
+        if started is not None and started == name_time_ns(written_to, zone):
+            first_ns = began_ns  # named like the capture, it says when that was started
+        if started is not None:
             how = f"by the time in its name, {taken}: a second or two off"
             is_local &= not _says_zone(path.name)
             return Claim(started - first_ns, Trust.FILE_NAME, how, is_local)
         if (ended := _name_end_ns(path.name, zone)) is not None:
             how = f"by the time in its name, when perf closed it, {taken}: a second or two off"
-            return Claim(ended - last_ns, Trust.FILE_NAME, how, is_local)
+            return Claim(ended - done_ns, Trust.FILE_NAME, how, is_local)
         if (started := name_time_ns(written_to, zone)) is not None:
             how = f"by the time in the name that perf wrote it to, {taken}: a second or two off"
             is_local &= not _says_zone(written_to)
-            return Claim(started - first_ns, Trust.FILE_NAME, how, is_local)
+            return Claim(started - began_ns, Trust.FILE_NAME, how, is_local)
         if (written := _captured_ns(captured, zone)) is not None:
             how = f"guessed: it ended when its header says it was captured, {taken}"
-            return Claim(written - last_ns, Trust.FILE_TIME, how)
+            return Claim(written - done_ns, Trust.FILE_TIME, how)
         how = "guessed: it ended when the file was last written; --offset sets it"
         return Claim(path.stat().st_mtime_ns - last_ns, Trust.FILE_TIME, how)
+
+
+def _holds(whole: tuple[int, int], first_ns: int, last_ns: int) -> bool:
+    """A text has its header's clock, or what is above it is of something else."""
+    return whole[0] <= first_ns and last_ns <= whole[1] + NS
 
 
 def is_wall_time(first_ns: int | None) -> bool:

@@ -205,6 +205,7 @@ class LogEvents:
         self.last_ns: int | None = None
         self._made = 0
         self._by_cron = 0
+        self._others_than_units = False
 
     def add(self, entry: Entry) -> None:
         self.host = self.host or entry.host
@@ -225,9 +226,15 @@ class LogEvents:
     def held(self) -> int:
         return len(self._own.events)
 
+    @property
+    def is_of_units(self) -> bool:
+        """Every line so far is of a start or an end: nobody else's harm would be in it."""
+        return 0 < self.lines == self.known and not self._others_than_units
+
     def take(self) -> tuple[tuple[Event, ...], tuple[Block, ...]]:
         """What there is so far."""
         events, blocks = self._own.take()
+        self._others_than_units |= any(not event.kind.startswith("unit-") for event in events)
         kept = tuple(event for event in events if self._has_room(event))
         return kept, tuple(self._cut(block) for block in blocks)
 

@@ -63,7 +63,7 @@ class LogParser:
 
 def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piece]:
     host = wanted_host(source, parser, context.nodes)
-    log = LogEvents(log_name(source.path), host)
+    log = LogEvents(log_name(source.path, context.nodes), host)
     with source.open(context.progress) as stream:
         for entry in parser.entries(stream):
             log.add(entry)
@@ -97,7 +97,7 @@ def _piece(parser: LogParser, log: LogEvents) -> Piece:
         blocks=blocks,
         events=events,
         guesses=parser.times.guesses(last),
-        told_ns=(first, last),
+        told_ns=None if log.is_of_units else (first, last),
     )
 
 
@@ -122,9 +122,21 @@ def _problems(log: LogEvents, broken: str, missed: Sequence[str]) -> Iterator[st
         yield f"{log.left_out} lines are too many or too far apart in time, and are left out"
 
 
-def log_name(path: Path) -> str:
-    """Whose log it is, as far as its name says."""
-    return _ENDING.sub("", path.name) or path.name
+def log_name(path: Path, nodes: Sequence[str] = ()) -> str:
+    """Whose log it is, as far as its name says: `gpu-7.app.log` is app's, where gpu-7 is a node."""
+    name = path.name
+    spellings = {short for one in nodes for short in (one, one.partition(".")[0])} - {""}
+    for node in sorted(spellings, key=len, reverse=True):  # with its domain before its first part
+        # A machine without a number may be called like the first word of any program.
+        apart = r"[._-]" if re.search(r"\d", node) else r"\."
+        spelled = re.escape(node)
+        rest = re.sub(rf"(?i)^{spelled}{apart}|{apart}{spelled}(?=\.|$)", "", name, count=1)
+        name = rest if _has_name(rest) else name
+    return _ENDING.sub("", name) or name
+
+
+def _has_name(rest: str) -> bool:
+    return _ENDING.fullmatch(f".{rest}") is None
 
 
 def newest_ns(path: Path) -> int:

@@ -34,7 +34,7 @@ def senders(
     longest = sorted(flooded, key=lambda one: -one.seconds)[:_MOST_WINDOWS]
     during = [Window(one.start_ns, min(one.end_ns, one.start_ns + _EACH_NS)) for one in longest]
     floods = [one.window for one in flood(seen) if one.core == core]
-    quiet = _quiet(seen.window, [*floods, *(stall.window for stall in stalls)])
+    quiet = quiet_beside(seen.window, [*floods, *(stall.window for stall in stalls)])
     sends = next(path for path in kernel_paths() if path.id == "send")
     then = frame_users(recording, sends.has, during)
     usual = {} if quiet is None else frame_users(recording, sends.has, [quiet])
@@ -49,7 +49,7 @@ def senders(
     )
 
 
-def _quiet(window: Window, troubles: Sequence[Window]) -> Window | None:
+def quiet_beside(window: Window, troubles: Sequence[Window]) -> Window | None:
     """The last stretch before all of it, else the first after; None where there is neither."""
     first = min(one.start_ns for one in troubles) - _APART_NS
     last = max(one.end_ns for one in troubles) + _APART_NS

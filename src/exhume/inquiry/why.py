@@ -11,6 +11,7 @@ from exhume.detect.detectors import findings
 from exhume.diagnose.followed import following, harm_before
 from exhume.diagnose.hypotheses import HYPOTHESES
 from exhume.diagnose.judge import case_of
+from exhume.diagnose.measured import best_first, is_covered, is_measured
 from exhume.diagnose.place import place_of
 from exhume.diagnose.risks import risks_of, split
 from exhume.diagnose.scene import Scene, Stall, Suspicion
@@ -21,6 +22,7 @@ from exhume.diagnose.told import told_holds, told_occupant, with_told
 from exhume.diagnose.witnesses import can_tell_of_harm, is_unnamed, mute_samples, tells_log
 from exhume.ingest.manifest import has_log_of
 from exhume.inquiry.asked import Question, asked, unanswered
+from exhume.inquiry.crowds import crowds
 from exhume.inquiry.job_log import other_nodes
 from exhume.inquiry.observe import close_up, look_around, observe
 from exhume.inquiry.senders import senders
@@ -79,9 +81,12 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
         risks, gaps = risks_of(seen, findings(seen)), gaps_of(recording, seen)
         case = case_of(seen, None, (), others, risks, gaps)
         return replace(case, verdict=verdict, since_fix=fix)
+    if not question.is_pointed:
+        groups = [best_first(seen, group) for group in groups]
     inquiry = _Inquiry(recording, seen, groups, question)
     # Of several that are equally bad the one that can be explained; else the worst.
     equals = [group for group in groups if is_as_bad(group, groups[0])]
+    equals.sort(key=lambda group: not is_measured(seen, group))
     equals = equals[: 1 if question.is_pointed else MOST_TRIED]
     told_of: list[Told] = []
     for like in equals:
@@ -91,13 +96,26 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     main = told_of[-1] if told_of[-1].case.verdict.root_cause is not None else told_of[0]
     if question.is_pointed:
         return main.case
-    return together(main, list(_besides(inquiry, told_of)))
+    besides = list(_besides(inquiry, told_of))
+    if not is_measured(seen, main.like) and (better := _measured_cause(inquiry, besides)):
+        # Worse harm, of which only that it happened is known, hides no cause of what was measured.
+        besides = [one for one in (main, *besides) if one.like is not better.like]
+        main = better
+    return together(main, besides)
+
+
+def _measured_cause(inquiry: _Inquiry, besides: Sequence[Told]) -> Told | None:
+    for one in besides:
+        if one.case.verdict.root_cause is not None and is_measured(inquiry.seen, one.like):
+            return Told(one.like, _explained(inquiry, one.like))
+    return None
 
 
 def _besides(inquiry: _Inquiry, told_of: Sequence[Told]) -> Iterator[Told]:
     """Harm that what is explained already does not account for may have a cause of its own."""
     known = [*told_of]
     left = [group for group in inquiry.groups if all(group is not one.like for one in known)]
+    left.sort(key=lambda group: not is_measured(inquiry.seen, group))
     for _ in range(MOST_BESIDES):
         chosen = unexplained(left, known)
         if chosen is None:
@@ -114,13 +132,14 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
     worst = tuple(group[0] for group in inquiry.groups)
     besides, during = split(findings(seen) if with_risks else (), [one.window for one in like])
     risks = risks_of(seen, besides)
-    case = case_of(seen, scene, suspicions, worst, risks, gaps_of(inquiry.recording, seen))
+    gaps = (*_unsampled(seen, scene.like), *gaps_of(inquiry.recording, seen))
+    case = case_of(seen, scene, suspicions, worst, risks, gaps)
     # Of a guess about the failure's own seconds and the cause of harm before it the better is told.
     if case.verdict.confidence != "high":
         for before in harm_before(like, inquiry.groups, inquiry.seen.window):
             theirs = _suspicions(_scene_of(inquiry, before.group))
             suspicions += following(theirs, before, scene.symptom)
-        case = case_of(seen, scene, suspicions, worst, risks, gaps_of(inquiry.recording, seen))
+        case = case_of(seen, scene, suspicions, worst, risks, gaps)
     if case.verdict.root_cause is None:
         case = replace(case, meanwhile=risks_of(seen, during))
     if scene.symptom.kind == "question" and not case.suspects:
@@ -167,7 +186,11 @@ def _scene(
     place = place_of(seen, like, others)
     if place.core is not None:
         seen = replace(seen, holds=_holds(recording, seen, place.core))
-    chosen = like[:MOST_STALLS]
+    # Of harm that was not sampled nobody can say who was there: it speaks against nobody.
+    chosen = like
+    if seen.timed and is_covered(like[0].window, seen.sampled):
+        chosen = tuple(one for one in like if is_covered(one.window, seen.timed))
+    chosen = chosen[:MOST_STALLS]
     stalls = tuple(
         Stall(
             one,
@@ -185,7 +208,7 @@ def _scene(
     sent = () if place.core is None else senders(recording, seen, place.core, stalls)
     return Scene(
         seen, symptom, like, tuple(others), stalls, place.core, place.known, place.claim, here,
-        senders=sent,
+        senders=sent, crowds=crowds(recording, seen, stalls),
     )  # fmt: skip
 
 
@@ -211,6 +234,16 @@ def would_have_told(recording: Recording, seen: Observation) -> bool:
     if not is_imported(recording):
         return True
     return can_tell_of_harm(seen, has_log=has_log_of(recording.root, seen.node, seen.window))
+
+
+def _unsampled(seen: Observation, like: Group) -> tuple[str, ...]:
+    known = sum(is_covered(one.window, seen.timed) for one in like)
+    if not seen.timed or not 0 < known < len(like):
+        return ()
+    return (
+        f"{known} of these {len(like)} were sampled, and who was on a core is told of those; of "
+        "the others it is not known",
+    )
 
 
 def gaps_of(recording: Recording, seen: Observation) -> tuple[str, ...]:

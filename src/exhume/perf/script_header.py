@@ -20,6 +20,8 @@ _ASKED_RATE = re.compile(r"\s(?:-F ?|--freq[= ])(\d+)")
 _ASKED_PERIOD = re.compile(r"\s(?:-c ?|--count[= ])(\d+)")
 # `# reference time: 2026-11-15 20:15:19.5 = 1794773719.500000 (TOD) = 7.019862000 (monotonic)`
 _REFERENCE = re.compile(r"= (\d+)\.(\d{6}) \(TOD\) = (\d+)\.(\d{9}) \(")
+# `# time of first sample : 7.019862`: of all that was recorded, also where a part of it is told
+_MARK = re.compile(r"(\d{1,12})\.(\d{6})")
 _CLOCK = re.compile(r"^[ \t]*#\s*clockid: (\S+)", re.MULTILINE)
 _CAPTURED = re.compile(rb"^[ \t]*# captured on[ \t]*: ([^\r\n]{1,40})", re.MULTILINE)
 _CAPTURED_FORMAT = "%a %b %d %H:%M:%S %Y"
@@ -48,6 +50,8 @@ class ScriptHeader(Struct, frozen=True):
     """The name of the clock that was asked for; empty for perf's own."""
     reference: tuple[int, int] | None = None
     """Wall time and that clock's time of one instant, in nanoseconds."""
+    recorded: tuple[int, int] | None = None
+    """First and last of all samples, in nanoseconds; the text may be a part (`--time`)."""
     events: tuple[EventHeader, ...] = ()
     dated: tuple[datetime, int] | None = None
     """Local time and that clock's time of one line, in nanoseconds: `perf script -F +tod`."""
@@ -76,12 +80,19 @@ def parse(text: bytes) -> ScriptHeader:
         captured=values.get("captured on", ""),
         clock=clock[1] if clock else "",
         reference=_reference(lines),
+        recorded=_recorded(values),
         events=tuple(event for line in events if (event := _event(line, command))),
     )
 
 
 def _count(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 6 else None
+
+
+def _recorded(values: dict[str, str]) -> tuple[int, int] | None:
+    marks = [_MARK.fullmatch(values.get(f"time of {one} sample", "")) for one in ("first", "last")]
+    first, last = (m and int(m[1]) * 1_000_000_000 + int(m[2]) * 1000 for m in marks)
+    return None if first is None or last is None else (first, last)
 
 
 def dated(text: bytes | memoryview) -> tuple[datetime, int] | None:

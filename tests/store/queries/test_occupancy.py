@@ -2,14 +2,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from exhume.model.stack import FrameKind, Mode
 from exhume.store.queries.occupancy import longest_runs, occupancy
 from exhume.store.recording import Recording
 from tests.ingest import made
 from tests.ingest.made import do_import, write
-from tests.store.make import at
-from tests.store.queries.test_holds import APP, IDLE, OTHER, READ, USER, recorded, stay
+from tests.store.make import at, by_hand
+from tests.store.queries.test_holds import APP, IDLE, OTHER, READ, USER, of, recorded, stay
 
 
 def test_shares_are_of_the_window_and_the_largest_comes_first() -> None:
@@ -46,6 +49,26 @@ def test_without_kallsyms_what_it_did_in_the_kernel_has_no_name(
     assert first.user_share == 0.0
     assert first.unnamed_share == (0.0 if with_names else 1.0)
     assert first.is_unnamed is not with_names
+
+
+@pytest.mark.parametrize("begins_in", ["kthread", "do_syscall_64"])
+def test_a_thread_of_the_kernel_is_one_though_some_of_its_code_has_no_name(begins_in: str) -> None:
+    """ksoftirqd in BPF programs: their code has no name, and of some samples no caller is known."""
+    stacks = (
+        ("ksoftirqd/1", begins_in, "run_ksoftirqd", "[unknown]"),
+        ("ksoftirqd/1", "[unknown]"),
+    )
+    samples = [(1, step / 100, 0, step % 2) for step in range(200)]
+    data = by_hand(samples, stacks=stacks, threads=((22, 22, "ksoftirqd/1", ""),))
+    kernel = tuple(
+        replace(frame, kind=FrameKind.UNKNOWN if frame.name == "[unknown]" else FrameKind.KERNEL)
+        if frame.kind == FrameKind.USER
+        else frame
+        for frame in data.tree.frames
+    )
+    tree = replace(data.tree, frames=kernel, mode=np.full_like(data.tree.mode, Mode.SYSTEM))
+    (found,) = occupancy(of(replace(data, tree=tree)), 1, at(0, 2)).occupants
+    assert found.is_kernel_thread is (begins_in == "kthread")
 
 
 def test_only_the_window_and_the_core_count() -> None:

@@ -13,6 +13,7 @@ from exhume.diagnose.hypotheses import (
     memory,
     network,
     out_of_memory,
+    overload,
     taken_cores,
     zombie_cgroups,
 )
@@ -37,6 +38,7 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     devices.io_stall,
     devices.lock_contention,
     hogs.suspects,
+    overload.suspects,
     full_cores.suspects,
     bystanders.suspects,
 )

@@ -131,7 +131,11 @@ def lock_contention(scene: Scene) -> Iterator[Suspicion]:
         payer = party(scene.seen, holder.occupant.comm, scene.core, holder.occupant.pid)
         # Of many samples its own threads wait for each other; one trace shows somebody who waits.
         culprit = Party(core=scene.core) if is_told else payer
-        tests = Tests(place=scene.place) if is_told else weigh(scene, holder.causes, scene.place)
+        tests = (
+            Tests(place=scene.place)
+            if is_told
+            else weigh(scene, holder.causes, scene.place, shows=scene.seen.timed)
+        )
         proof = (
             Proof("kernel log", claim, figures, window, check_events(widened(window)))
             if is_told

@@ -15,6 +15,7 @@ from exhume.detect.cores import bursts
 from exhume.diagnose.cause import mean_of, weigh
 from exhume.diagnose.four_tests import widened
 from exhume.diagnose.hypotheses.hogs import not_waiting
+from exhume.diagnose.measured import is_covered, metered
 from exhume.diagnose.process_times import TimedHolder, who_had
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.model.answers import MAP_MODES
@@ -36,14 +37,20 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
     index = load.cores.index(scene.core)
     own = CoreLoad((scene.core,), load.start_ns, load.end_ns, load.permille[:, :, [index]])
     full = [window for _, window, rows in bursts(own) if _mode(own, rows) in _TAKEN]
-    met = [one.window for one in scene.like if _fill(full, one.window) >= _HALF]
+    known = [one.window for one in scene.like if is_covered(one.window, metered(load))]
+    met = [one for one in known if _fill(full, one) >= _HALF]
     if not met:
         return
-    yield _suspicion(scene, load, own, full, met)
+    yield _suspicion(scene, load, own, full, met, len(known))
 
 
 def _suspicion(
-    scene: Scene, load: CoreLoad, own: CoreLoad, full: Sequence[Window], met: Sequence[Window]
+    scene: Scene,
+    load: CoreLoad,
+    own: CoreLoad,
+    full: Sequence[Window],
+    met: Sequence[Window],
+    known: int,
 ) -> Suspicion:
     core, victim = scene.core, scene.symptom.victim
     burst = max((w for w in full if _fill([w], met[0]) > 0), key=lambda w: w.seconds)
@@ -54,7 +61,7 @@ def _suspicion(
     was_full = f"CPU {core} was full for {burst.seconds:.0f} s"
     claim = (
         f"{was_full}, {percent:.0f} % of it in the kernel (mostly {mode}), and the mean of all "
-        f"cores was {mean:.0f} %; so it was {len(met)} of {len(scene.like)} times that harm was "
+        f"cores was {mean:.0f} %; so it was {len(met)} of {known} times that harm was "
         "done"
     )
     figures: dict[str, str | int | float] = {
@@ -63,11 +70,12 @@ def _suspicion(
         "kernel_percent": round(percent, 1),
         "node_mean_percent": round(mean, 1),
         "stalls_met": len(met),
-        "stalls": len(scene.like),
+        "stalls": known,
     }
     check = f"exhume cores {shown.whole_span(burst, 5)}"
     amount = mean_of(Intervals(own.start_ns, own.end_ns, taken))
-    tests = weigh(scene, [_from_its_start(own, one) for one in full], scene.place, amount)
+    causes = [_from_its_start(own, one) for one in full]
+    tests = weigh(scene, causes, scene.place, amount, metered(load))
     proofs = [Proof("core times", claim, figures, burst, check)]
     had, asked = "who had it was not recorded", f"who had CPU {core}"
     holder = who_had(scene.seen, own.cores[0], burst)

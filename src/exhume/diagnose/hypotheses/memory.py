@@ -15,7 +15,7 @@ from exhume.diagnose.holding import Holder, check_top, held_core, holders
 from exhume.diagnose.kernel_paths import match
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.diagnose.symptoms import name_and_pid
-from exhume.model.case import Actions, Outcome, Party
+from exhume.model.case import Actions, Outcome, Party, Tests
 from exhume.model.window import Window
 
 _LEAST_SHARE = 0.3
@@ -156,7 +156,7 @@ def reclaim(scene: Scene) -> Iterator[Suspicion]:
         is_victim = holder.occupant.comm == scene.symptom.victim.comm
         series = scene.seen.node_series("vmstat.pgscan_direct")
         amount = mean_of(rates(series).per_second) if series is not None else None
-        tests = weigh(scene, holder.causes, "passed", amount)
+        tests = weigh(scene, holder.causes, "passed", amount, scene.seen.timed)
         where = f"below the limit of {culprit.cgroup}" if limited and culprit.cgroup else "first"
         claim = f"{holder.occupant.name} had to free memory {where} ({found.function})"
         proofs = [
@@ -199,7 +199,10 @@ def cgroup_limit(scene: Scene) -> Iterator[Suspicion]:
     own = [path for path in cgroups_of(scene.seen, victim) if path.strip("/")]
     series = scene.seen.node_series("pressure.memory.some_us")
     frees = _share_of(scene.seen.frame_ms.get(victim, {}), "memcg-limit")
-    if not own or series is None or frees is None:
+    if frees is None:
+        return
+    if not own or series is None:
+        yield _own_limit(scene, victim, own, frees)
         return
     pressed = [
         one
@@ -248,6 +251,41 @@ def cgroup_limit(scene: Scene) -> Iterator[Suspicion]:
         details={"cgroup": own[0], "by_limit": "yes"},
         actions=_reclaim_actions(
             culprit if culprit.cgroup else Party(comm=culprit.comm, cgroup=own[0]), limited=True
+        ),
+    )
+
+
+def _own_limit(
+    scene: Scene, victim: str, own: Sequence[str], frees: tuple[str, float]
+) -> Suspicion:
+    """The mechanism alone: when it was pressed for memory, or who else is in its cgroup, nobody
+    recorded."""
+    function, share = frees
+    limit = f"the limit of {own[0] if own else 'its cgroup'}"
+    claim = (
+        f"{victim} had to free memory below {limit} ({function} in {100 * share:.0f} % of its core "
+        "time)"
+    )
+    proof = Proof(
+        "samples",
+        claim,
+        {"function": function, "share": round(share, 3)},
+        scene.symptom.window,
+        f"exhume top {shown.whole_span(scene.seen.window)} --comm {quote(victim)}",
+    )
+    return Suspicion(
+        kind="memory-reclaim",
+        culprit=Party(cgroup=own[0]) if own else Party(),
+        summary=f"{victim} spends its time freeing memory below {limit}; who fills that is open",
+        steps=(Step(claim, "mechanism", Tests(place="passed"), (proof,)),),
+        depth=1,
+        payer=party(scene.seen, victim),
+        victim=scene.symptom.victim,
+        details={"by_limit": "yes"},
+        at_most="low",
+        missing=(
+            f"who fills the cgroup of {victim}: run exhume record on this node; or import copies "
+            "of /proc/pressure/memory with captures of perf record --all-cgroups",
         ),
     )
 

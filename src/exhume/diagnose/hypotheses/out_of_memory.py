@@ -18,6 +18,7 @@ from exhume.model.window import Window
 _BESIDE_NS = 3_000_000_000
 _JUST_BEFORE_NS = 60_000_000_000
 _GOOD_PART = 0.3
+_FULL = 0.9
 _LITTLE = 0.2
 """Of what is there at other times: with less the node ran out of memory."""
 
@@ -75,13 +76,17 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
     if left is not None:
         counted = "passed"
         proofs.append(left)
+    full = _full_cgroup(scene, kill, memcg) if by_limit else None
+    if full is not None:
+        proofs.append(full)
     holding = f" with {comm} holding {size} of it" if size else ""
     claim = f"{where}{holding}, and the kernel killed {'it' if size else comm}"
     is_of_node = by_limit is False or left is not None
-    share = _share_of_memory(scene, held) if is_of_node else None
+    share = _share_of_memory(scene, held) if is_of_node else _share_of_limit(full, held)
     is_other = share is not None and share < _GOOD_PART
     tests = Tests("passed", "passed", "passed" if held and not is_other else "untested", counted)
-    open_ = f", {100 * (share or 0):.0f} % of the memory: who has the rest is open"
+    whole = "memory" if is_of_node else "limit"
+    open_ = f", {100 * (share or 0):.0f} % of the {whole}: who has the rest is open"
     yield Suspicion(
         kind="out-of-memory",
         culprit=culprit,
@@ -117,6 +122,32 @@ def _is_by_limit(scene: Scene, kill: EventAnswer, memcg: str) -> bool | None:
     if "cgroup" in scope or (memcg and memcg != "/"):
         return True
     return False if scope or memcg else None
+
+
+def _full_cgroup(scene: Scene, kill: EventAnswer, memcg: str) -> Proof | None:
+    """Its own counters, which the kernel prints before it kills: they are no part of its choice."""
+    told = _nearest(scene, kill, "oom.usage")
+    if told is None:
+        return None
+    used, limit = told.fields.get("usage_bytes"), told.fields.get("limit_bytes")
+    if not isinstance(used, int) or not isinstance(limit, int) or not used >= _FULL * limit > 0:
+        return None
+    name = f"cgroup {memcg}" if memcg else "its cgroup"
+    return Proof(
+        "counters of the cgroup",
+        f"{name} used {used / 2**20:,.0f} MiB of its limit of {limit / 2**20:,.0f} MiB",
+        {"used_bytes": used, "limit_bytes": limit},
+        Window(told.wall_ns, told.wall_ns + 1),
+        f"exhume events --signature oom.usage {shown.span_from(told.wall_ns, 5)}",
+    )
+
+
+def _share_of_limit(full: Proof | None, held: object) -> float | None:
+    """Of the memory that its cgroup may have; None where the limit is not known."""
+    limit = full.figures["limit_bytes"] if full is not None else 0
+    if not isinstance(held, int | float) or not isinstance(limit, int):
+        return None
+    return held / limit if limit else None
 
 
 def _share_of_memory(scene: Scene, held: object) -> float | None:

@@ -62,9 +62,9 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
         yield _suspicion(
             scene, holder, (*near, walked, _leak(scene, leaker)), leaker, payer, victim
         )
-    if not fitting:
-        if not len(counts.values):
-            yield from _uncounted(scene, holder, (*near, walked), payer, victim)
+    if not fitting and not len(counts.values):
+        yield from _uncounted(scene, holder, (*near, walked), payer, victim)
+    if all(one.at_most == "low" for one in fitting):
         yield _by_name(scene, holder, (*near, walked), payer, victim)
 
 

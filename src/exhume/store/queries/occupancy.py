@@ -23,6 +23,9 @@ MOST_FRAMES = 80
 _LEAST_SHARE = 0.02
 _FILLED = 0.5
 _OF_USERS = {FrameKind.USER, FrameKind.UNKNOWN}
+_THREAD_OF_KERNEL = "kthread"
+"""All of them begin there, and nobody else: that one stack has it says so, whatever others lack.
+What a BPF program does in one has no name, and of some samples no caller is known."""
 
 
 class _Work(Struct):
@@ -34,6 +37,7 @@ class _Work(Struct):
     softirq: int = 0
     unnamed: int = 0
     kernel_only: bool = True
+    begins_there: bool = False
     longest: Window = field(default_factory=lambda: Window(0, 0))
     frames: Counter[str] = field(default_factory=Counter)
 
@@ -108,6 +112,7 @@ def _add(
         in_kernel = tree.mode[node] != Mode.USER
         one.unnamed += times * bool(in_kernel and FrameKind.KERNEL not in kinds)
         one.kernel_only &= bool(names) and in_kernel and not kinds & _OF_USERS
+        one.begins_there |= in_kernel and _THREAD_OF_KERNEL in names
         for name in names:
             one.frames[name] += times
     for row, begin, end in _unbroken(rows, threads.tid.astype(np.int64)):
@@ -158,6 +163,6 @@ def _occupant(comm: str, pid: int, one: _Work, length_ns: int) -> Occupant:
         softirq_share=one.softirq / one.samples,
         longest_run=one.longest,
         frames=dict(list(frames.items())[:MOST_FRAMES]),
-        is_kernel_thread=one.kernel_only and not one.owner.unit,
+        is_kernel_thread=(one.kernel_only or one.begins_there) and not one.owner.unit,
         unnamed_share=one.unnamed / one.samples,
     )
