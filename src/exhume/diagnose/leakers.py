@@ -10,10 +10,11 @@ from exhume.derive import starts as derived
 from exhume.derive.looks import ASKED_EVERY_NS, Looks, looks_at, misses_starts, same_instance
 from exhume.derive.runs import where_true
 from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
-from exhume.diagnose import kernel_paths
+from exhume.diagnose import kernel_paths, leak_ratio
 from exhume.diagnose.four_tests import rank_correlation
 from exhume.diagnose.gains import NEARLY_ALL, Gains, covered, gains_of, heard
-from exhume.diagnose.in_step import LEAST_AGREEMENT, in_step, start_together
+from exhume.diagnose.in_step import in_step, start_together
+from exhume.diagnose.leak_ratio import LEAST_PER_START, MOST_PER_START
 from exhume.diagnose.twins import is_run_by
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.case import Confidence, Outcome, Party, Tests
@@ -22,16 +23,10 @@ from exhume.model.observation import Observation
 
 LEAST_STARTS = 5
 _LEAST_GAIN = 20
-_LEAST_PER_START, _MOST_PER_START = 0.2, 10.0
-"""A start makes one memory cgroup, or a few: a pod with its containers, a unit with its scopes."""
-_EVEN = 0.1
-"""Such a part of a pace is its own wobble."""
-_LEAST_STEADY, _STEADY = 3, 0.5
 _QUIET, _NOT_QUIET = 0.15, 0.5
 _SAME_PACE = 0.1
 _MOSTLY = 0.5
 _STANDS, _MANY = 0.05, 0.25
-_TOO_FEW = "{:.2f} zombies a start: it starts far more often"
 _BY_THE_CLOCK = "cron starts it as it should, and nothing shows that zombies come with its starts"
 _MOST_NUMBERED = 60_000
 """The kernel has 65,535 numbers for memory cgroups, dead ones included."""
@@ -157,10 +152,15 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     if exact is not None and exact < 0.05:
         contradiction = f"of the cgroups of its name only {exact:.2f} a start stayed"
     elif all_gained >= _LEAST_GAIN:
-        follow = _follow((started / seconds)[told], agreement, counterfactual)
-        dose, contradiction = _by_ratio(seen, one, gains, started, per_start, follow)
         if misses:
-            dose, contradiction = _by_bound(per_start, gained / all_gained)
+            dose, contradiction = leak_ratio.by_bound(per_start, gained / all_gained)
+        else:
+            follow = leak_ratio.follows((started / seconds)[told], agreement, counterfactual)
+            makes = makes_cgroups(seen, one)
+            is_program = one.kind == "process"
+            dose, contradiction = leak_ratio.by_ratio(
+                gains, started, per_start, follow, makes=makes, is_program=is_program
+            )
         vain = _in_vain(one, gains, wall, count, started, per_start, looks)
         contradiction = contradiction or vain
     if contradiction:
@@ -177,7 +177,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         if before[sure].sum() > _MOSTLY * all_gained:
             order, against = "failed", "most zombies were there before it first started"
     place = _place(seen, one, exact)
-    far_too_many = per_start > _MOST_PER_START and not misses
+    far_too_many = per_start > MOST_PER_START and not misses
     if far_too_many and {dose, place, counterfactual} == {"untested"}:
         at_most = "low"  # it loops while zombies come, by far too many for it: nothing ties them
     return Leaker(
@@ -251,50 +251,6 @@ def _about(gains: Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
     return found
 
 
-def _by_ratio(
-    seen: Observation,
-    one: Lifecycle,
-    gains: Gains,
-    started: I64,
-    per_start: float,
-    follow: bool | None,
-) -> tuple[Outcome, str]:
-    """As many as one start may leave; and what speaks against it. It may as well make dozens at
-    once, if each start brought about as many: two intervals can't prove that, nor can two things
-    of a steady pace each, unless it was seen to make cgroups. `follow`: do they come with its
-    starts? None: that can't be told."""
-    if per_start < _LEAST_PER_START:
-        return "failed", _TOO_FEW.format(per_start)
-    if per_start <= _MOST_PER_START:
-        return "passed", ""
-    noted = started > 0
-    low, middle, high = np.percentile(gains.gained[noted] / started[noted], (25, 50, 75))
-    if middle > 0 and high - low <= _STEADY * middle and follow is not False:
-        makes = makes_cgroups(seen, one)
-        if noted.sum() >= _LEAST_STEADY and (follow or makes):
-            return "passed", ""
-        if one.kind != "process" or makes:
-            return "untested", ""
-    return "failed", f"{per_start:.0f} zombies a start: they come from elsewhere"
-
-
-def _follow(pace: F64, agreement: float, counterfactual: Outcome) -> bool | None:
-    """Where it starts at an even pace, interval by interval, the order of those is chance."""
-    if counterfactual == "passed" or agreement >= LEAST_AGREEMENT:
-        return True
-    is_even = float(pace.std()) <= _EVEN * float(pace.mean())
-    return None if is_even or not np.isfinite(agreement) else False
-
-
-def _by_bound(at_most: float, explained: float) -> tuple[Outcome, str]:
-    """The same where looks miss starts: there were more, and each left fewer. So too many speak
-    against nobody, and for it only if most zombies came about when looks saw it started."""
-    if at_most < _LEAST_PER_START:
-        return "failed", _TOO_FEW.format(at_most)
-    fits = at_most <= _MOST_PER_START and explained > _MOSTLY
-    return "passed" if fits else "untested", ""
-
-
 def _in_vain(
     one: Lifecycle,
     gains: Gains,
@@ -339,7 +295,7 @@ def _rate(gained: F64, seconds: F64, here: Bool) -> float:
 
 def _place(seen: Observation, one: Lifecycle, exact: float | None) -> Outcome:
     """Its own name is on what was left behind, or its own supervisor makes cgroups."""
-    if exact is not None and exact >= _LEAST_PER_START:
+    if exact is not None and exact >= LEAST_PER_START:
         return "passed"
     return "passed" if makes_cgroups(seen, one) else "untested"
 
