@@ -122,3 +122,9 @@ def test_a_log_in_which_somebody_quotes_a_sample_is_a_log() -> None:
     log = "".join(f"2026-11-15T20:15:{at:02d}Z step {at} done\n" for at in range(60))
     sample = "worker 70 [000] 5.1: 9 cpu-clock: \n\t          400123 main+0x3 (/opt/worker)\n\n"
     assert not is_script(f"{log}{sample}".encode())
+
+
+def test_a_table_of_numbers_is_none() -> None:
+    """/proc/net/netfilter/nfnetlink_queue"""
+    table = b"    0  29657     0 2 65531     0     0        0  1\n"
+    assert not is_script(table + b"    1  -4270     0 2 65531     0     0        0  1\n")

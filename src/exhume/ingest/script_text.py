@@ -20,6 +20,7 @@ from exhume.perf.script_scan import NO_NUMBER, fitting
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+_LETTER = re.compile(rb"[A-Za-z]")
 _HEADER = b"# ========\n# captured on"
 # What perf says on its other output, a line for each file: there may be hundreds above the text.
 _COMPLAINTS = re.compile(
@@ -97,7 +98,11 @@ def _is_plain(head: bytes) -> bool:
     _, found = fitting(head, at_end=True)
     with_time = int((found.time != NO_NUMBER).sum())
     # Without times only stacks tell it from a table of numbers: they are set off, or name files.
-    with_stack = sum(1 for text in found.new_stacks if text[:1].isspace() or b"(" in text)
+    with_stack = sum(
+        1
+        for text in found.new_stacks
+        if (text[:1].isspace() and _LETTER.search(text)) or b"(" in text
+    )
     if not with_time and not with_stack:
         return False
     # A piece of a text begins in the middle of a stack, and `2>&1` with complaints.
