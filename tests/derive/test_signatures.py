@@ -266,6 +266,10 @@ meaning = "It was slow."
     assert match("it is not slow", own) is None
     with pytest.raises(ParseError, match="safe to run"):
         parse(text.replace("not slow", "(a*)*"), "own.toml")
+    named = '[unless]\nboast = "not slow"\n' + text.replace('"not slow"', '"boast"')
+    assert match("it is not slow", parse(named, "own.toml")) is None
+    with pytest.raises(ParseError, match="unless: expected name = 'expression'"):
+        parse(named.replace('boast = "not slow"', "boast = 1"), "own.toml")
 
 
 def test_a_crash_of_a_process_is_none_of_the_kernel() -> None:

@@ -104,12 +104,14 @@ def parse(text: str, path: str, limit: int = MAX_USER_SIGNATURES) -> tuple[Signa
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ParseError(path, "whole file", f"TOML: {error}") from None
-    entries = document.get("signature")
-    if not isinstance(entries, list) or set(document) != {"signature"}:
-        raise ParseError(path, "whole file", "[[signature]] entries and nothing else")
+    entries, shared = document.get("signature"), document.get("unless", {})
+    if not isinstance(entries, list) or set(document) - {"signature", "unless"}:
+        raise ParseError(path, "whole file", "[[signature]] entries, [unless], and nothing else")
+    if not isinstance(shared, dict) or not all(isinstance(one, str) for one in shared.values()):
+        raise ParseError(path, "unless", "name = 'expression'")
     if len(entries) > limit:
         raise ParseError(path, "whole file", f"at most {limit} signatures, not {len(entries)}")
-    return tuple(_signature(entry, index, path) for index, entry in enumerate(entries, 1))
+    return tuple(_signature(entry, index, path, shared) for index, entry in enumerate(entries, 1))
 
 
 def _packaged(name: str) -> tuple[Signature, ...]:
@@ -117,7 +119,7 @@ def _packaged(name: str) -> tuple[Signature, ...]:
     return parse(text, name, limit=1000)
 
 
-def _signature(entry: Any, index: int, path: str) -> Signature:
+def _signature(entry: Any, index: int, path: str, shared: Mapping[str, str]) -> Signature:
     where = f"signature {index}"
     if not isinstance(entry, dict):
         raise ParseError(path, where, "a table")
@@ -131,8 +133,10 @@ def _signature(entry: Any, index: int, path: str) -> Signature:
             raise ParseError(path, where, f"keys {allowed}; not {name} = {value!r}")
     if len(entry["literal"]) < _MIN_LITERAL:
         raise ParseError(path, where, f"a literal of {_MIN_LITERAL} characters or more")
-    for name in ("pattern", "unless"):
-        problem = problem_of(entry[name]) if name in entry else None
+    said = entry.get("unless")
+    unless: str | None = said if said is None else shared.get(said, said)
+    for pattern in (entry["pattern"], unless):
+        problem = None if pattern is None else problem_of(pattern)
         if problem is not None:
             raise ParseError(path, where, f"a pattern that is safe to run: {problem}")
     signature = Signature(
@@ -143,7 +147,7 @@ def _signature(entry: Any, index: int, path: str) -> Signature:
         meaning=entry["meaning"],
         since=entry.get("since", ""),
         has_device=entry.get("device", False),
-        unless=re.compile(entry["unless"]) if "unless" in entry else None,
+        unless=None if unless is None else re.compile(unless),
         examples=tuple(str(example) for example in entry.get("examples", ())),
         numbers=NUMBERS.union(str(number) for number in entry.get("numbers", ())),
     )
