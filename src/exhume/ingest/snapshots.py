@@ -23,6 +23,7 @@ from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import LinePrefix, chunks, indent_of
 from exhume.ingest.lines import without_colours
 from exhume.ingest.local_times import LocalTimes
+from exhume.ingest.log_reader import newest_ns
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.piece import (
     Claim,
@@ -40,6 +41,7 @@ from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
 from exhume.ingest.snapshots_marks import TODO as MARK_TODO
 from exhume.ingest.snapshots_parse import Looks, Moment, counted, uptime_ns
 from exhume.ingest.snapshots_sections import Section, first_kind, sections, without_paths
+from exhume.ingest.snapshots_stamped import StampedLines, stamps_of
 from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.systemctl import SHOW_PATH
 from exhume.ingest.uptime_ties import UptimeTies
@@ -63,26 +65,34 @@ _ONCE = frozenset(
 )
 """Of which a node has one, not one for each resource, cgroup, unit or engine."""
 
+_ANY_DAY_NS = 1_700_000_000_000_000_000
+"""For whoever asks only whether there are times."""
+
 
 def is_marked(head: bytes, name: str = "") -> bool:
     """Does it begin with a mark, or nearly, and is there something known below one?"""
     return _form(head, name) is not None
 
 
-def _form(head: bytes, name: str) -> tuple[MarkForm, LinePrefix | None] | None:
+def _form(
+    head: bytes, name: str, newest_ns: int = _ANY_DAY_NS
+) -> tuple[MarkForm, LinePrefix | None] | None:
     """Which form its marks have, and what stands before every line."""
-    for text, prefix in _read_as(head):
+    for text, prefix in _read_as(head, newest_ns):
         if form := form_of(text, lambda block, mark: _is_known(block, mark, name)):
             return form, prefix
     return None
 
 
-def _read_as(head: bytes) -> Iterator[tuple[bytes, LinePrefix | None]]:
-    """As it is, and without what all of it is indented by."""
+def _read_as(
+    head: bytes, newest_ns: int = _ANY_DAY_NS
+) -> Iterator[tuple[bytes, LinePrefix | None]]:
+    """As it is, and without what all of it is indented by, or what stands before each line."""
     text = _plain(head)
     yield text, None
-    if (prefix := indent_of(text)) is not None:
-        yield prefix.stripped(text), prefix
+    for prefix in (indent_of(text), stamps_of(text, newest_ns)):
+        if prefix is not None:
+            yield prefix.stripped(text), prefix
 
 
 def _is_known(text: bytes, mark: Mark, name: str) -> bool:
@@ -115,11 +125,12 @@ class _Block(Struct, frozen=True):
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    found = _form(source.head(), source.path.name)
+    found = _form(source.head(), source.path.name, newest_ns(source.path))
     if found is None:
         return
     form, prefix = found
     reader = _Reader(source, context)
+    reader.times.without_year = isinstance(prefix, StampedLines) and prefix.without_year
     with source.open(context.progress) as stream:
         for block in _blocks(chunks(stream, prefix), form, reader):
             yield from reader.add(block)
@@ -163,7 +174,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
 class _Reader:
     def __init__(self, source: Source, context: Context) -> None:
         self._name = source.path.name
-        self._times = LocalTimes(context.clock.zone)
+        self.times = LocalTimes(context.clock.zone)
         self.table = BlockTable()
         self.problems: list[str] = []
         self._looks = Looks()
@@ -192,7 +203,7 @@ class _Reader:
         mark = block.mark
         if mark is None:
             return None
-        at = self._times.saw_time(mark.at.ns, mark.at.has_zone)
+        at = self.times.saw_time(mark.at.ns, mark.at.has_zone)
         if mark.uptime_ns is not None:
             self._ties.add(at, mark.uptime_ns)
         return Moment(at, mark.uptime_ns, f"{mark.rest} {self._name}")
@@ -246,7 +257,7 @@ class _Reader:
         yield from with_facts(self.of_clock(), self.facts())
 
     def of_clock(self) -> list[Piece]:
-        ties = self._ties.claims(self._times, self._name)
+        ties = self._ties.claims(self.times, self._name)
         return clock_pieces([*self._boot_times.claims(self._name), *ties])
 
     def _pieces(self) -> Iterator[Piece]:
@@ -254,8 +265,8 @@ class _Reader:
             blocks, events = self.table.take()
             last = self._last_ns or 0
             yield Piece(
-                Hints(), self._times.clock, self._times.claim(), blocks=blocks, events=events,
-                guesses=self._times.guesses(last),
+                Hints(), self.times.clock, self.times.claim(), blocks=blocks, events=events,
+                guesses=self.times.guesses(last),
             )  # fmt: skip
 
     def facts(self) -> Facts:
