@@ -18,7 +18,7 @@ from msgspec import Struct
 from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.boot_times import BootTimes
-from exhume.ingest.clocks import name_time_ns
+from exhume.ingest.clocks import copied_ns
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import LinePrefix, chunks, indent_of
 from exhume.ingest.lines import without_colours
@@ -157,16 +157,17 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
         text += b"\n"
         reader.problems.append("it does not end with a line: its last number may be cut off")
     zone = context.clock.zone
-    at = name_time_ns(source.path.name, zone or UTC)
-    how = "by the time in its name, " + ("taken as UTC" if zone is None else "in the zone told")
-    claim = Claim(0, Trust.FILE_NAME, how)
-    if at is None:
+    edge = edge_of(source.path.name)
+    named = copied_ns(source.path, zone or UTC)
+    if named is not None and (named[1] == "name" or not edge):
+        at, taken = named[0], "taken as UTC" if zone is None else "in the zone told"
+        claim, edge = Claim(0, Trust.FILE_NAME, f"by the time in its {named[1]}, {taken}"), ""
+    else:
         at = source.path.stat().st_mtime_ns
         claim = Claim(0, Trust.FILE_TIME, "guessed: when the file was last written")
     reader.look(_Block(None, text, 1, is_whole=True), Moment(at, None, source.path.name))
     blocks, events = reader.table.take()
     reader.note_untimed()
-    edge = edge_of(source.path.name) if claim.trust == Trust.FILE_TIME else ""
     copy = Piece(Hints(), ClockKind.OWN, claim, blocks=blocks, events=events, edge=edge)
     yield from with_facts([*reader.of_clock(), copy], reader.facts())
 
