@@ -47,6 +47,26 @@ def test_marks_as_people_make_them(tmp_path: Path, form: str) -> None:
     assert np.concatenate(ticks).tolist() == [START, START + 1, START + 2]
 
 
+def test_of_a_loop_that_ends_with_date_each_copy_has_the_time_below_it(tmp_path: Path) -> None:
+    """`while sleep 60; do cat /proc/stat; date; done`: else all were a minute early."""
+    dates = [f"Sun Nov 15 20:{15 + i}:17 UTC 2026\n" for i in range(3)]
+    copies = [STAT.format(a=8 + i, b=243) + f"{5 + 60 * i}.00 9.00\n" for i in range(3)]
+    each = [copy + date for copy, date in zip(copies, dates, strict=True)]
+    cut_off = STAT.format(a=11, b=243)
+    for text in ("".join(each), "".join(each) + cut_off):
+        pieces = read(tmp_path, text)
+        assert values(pieces, "cpu.user")["0"] == [8, 9, 10]
+        ticks = [b.tick_ns // NS for p in pieces for b in p.blocks if b.field == "cpu.user"]
+        assert np.concatenate(ticks).tolist() == [START, START + 60, START + 120]
+        assert "its times stand below" in " ".join(pieces[-1].facts.notes)
+        claims = [piece.claim for piece in pieces if piece.claim is not None]
+        assert max(claims, key=lambda one: one.trust).offset_ns == (START - 5) * NS
+    cut_in = each[0].partition("\n")[2] + "".join(each[1:])
+    for text in (cut_in, "uptime and stat\n" + "".join(dates[:1] + each[1:])):
+        ticks = [b.tick_ns // NS for p in read(tmp_path, text) for b in p.blocks]
+        assert START in np.concatenate(ticks).tolist(), text
+
+
 def test_marks_without_a_zone_are_a_guess_that_other_files_may_settle(tmp_path: Path) -> None:
     pieces = read(tmp_path, f"2026-11-15 20:15:17\n{LOADAVG}2026-11-15 20:15:18\n{LOADAVG}")
     assert pieces[0].clock == ClockKind.OWN

@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC
+from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
@@ -80,8 +82,22 @@ def _form(
     """Which form its marks have, and what stands before every line."""
     for text, prefix in _read_as(head, newest_ns):
         if form := form_of(text, lambda block, mark: _is_known(block, mark, name)):
-            return form, prefix
+            return replace(form, is_below=_is_below(text, form)), prefix
     return None
+
+
+def _is_below(text: bytes, form: MarkForm) -> bool:
+    """Above the first mark there is as much as between it and the next."""
+    marks = list(islice(form.marks(text), 2))
+    if len(marks) < 2 or form.is_inline:
+        return False
+    first, second = marks
+    above, below = (
+        [one.kind for one in sections(without_paths(part))]
+        for part in (text[: first.start], text[first.end : second.start])
+    )
+    is_from_start = first_kind(text) == first_kind(text[first.end :])
+    return is_from_start and bool(above) and above == below
 
 
 def _read_as(
@@ -130,6 +146,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
         return
     form, prefix = found
     reader = _Reader(source, context)
+    reader.is_below = form.is_below
     reader.times.without_year = isinstance(prefix, StampedLines) and prefix.without_year
     with source.open(context.progress) as stream:
         for block in _blocks(chunks(stream, prefix), form, reader):
@@ -187,6 +204,7 @@ class _Reader:
         self._ties = UptimeTies()
         self._boot_times = BootTimes()
         self._last_ns: int | None = None
+        self.is_below = False
 
     def add(self, block: _Block) -> Iterator[Piece]:
         moment = self._moment(block)
@@ -275,6 +293,8 @@ class _Reader:
         if self._kinds:
             kinds = ", ".join(f"{count} of {kind}" for kind, count in self._kinds.items())
             notes.append(f"copies: {kinds}")
+        if self.is_below:
+            notes.append("its times stand below what they are of, as it begins with a copy")
         if self._looks.guessed:
             notes.append("which pressure is which was told by their order")
         for (kind, why), count in self._looks.passed_over.items():
@@ -308,7 +328,7 @@ def _blocks(chunks: Iterator[bytes], form: MarkForm, reader: _Reader) -> Iterato
         begin = 0
         for found in form.marks(text):
             body = text[begin : found.start]
-            yield _Block(mark, body, line, is_whole=True)
+            yield _Block(found if form.is_below else mark, body, line, is_whole=True)
             line += text.count(b"\n", begin, found.end)
             mark, begin = found, found.end
         rest = text[begin:]
@@ -318,4 +338,4 @@ def _blocks(chunks: Iterator[bytes], form: MarkForm, reader: _Reader) -> Iterato
             )
             line += rest.count(b"\n")
             mark, rest = None, rest[rest.rfind(b"\n") + 1 :][-_READ_BYTES:]
-    yield _Block(mark, rest, line, rest.endswith(b"\n"))
+    yield _Block(None if form.is_below else mark, rest, line, rest.endswith(b"\n"))

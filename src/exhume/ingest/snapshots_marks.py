@@ -95,6 +95,8 @@ class MarkForm(Struct, frozen=True):
     """The first mark's time, where others must be near it."""
     is_inline: bool = False
     """What is told stands on its line: then nearly all lines must be such, as in no log."""
+    is_below: bool = False
+    """`cat /proc/stat; date`: what is told stands above its line."""
 
     def marks(self, text: bytes) -> Iterator[Mark]:
         for found in self.pattern.finditer(text):
