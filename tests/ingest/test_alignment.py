@@ -96,6 +96,17 @@ def test_a_load_that_is_the_same_everywhere_or_comes_again_tells_no_place() -> N
     assert fitted(np.array([pulses, pulses]), np.array([pulses, pulses]), 1.7) is None
 
 
+@pytest.mark.parametrize(("off_seconds", "is_told"), [(1.2, True), (-1.7, True), (6.4, False)])
+def test_what_comes_again_every_ten_seconds_is_placed_where_its_name_is_near(
+    off_seconds: float, is_told: bool
+) -> None:
+    """A name is a second or two off: only then one of two such places is much the likelier."""
+    pulses = np.tile(np.repeat([0.9, 0.1], [30, 70]), SECONDS // 10)
+    found = fitted(np.array([pulses, pulses]), np.array([pulses, pulses]), off_seconds)
+    assert (found is not None) == is_told
+    assert found is None or abs(found.shift_ns - off_seconds * NS) <= STEP_NS
+
+
 def test_nor_do_counters_of_another_load_or_of_too_few_seconds() -> None:
     assert fitted(uneven(), uneven(seed=8), 1.7) is None
     few = [cut_out(block, 15) for block in counters(uneven())]

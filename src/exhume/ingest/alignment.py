@@ -204,33 +204,49 @@ def fit_of(
     cores = shares.cores[:_MOST_CORES]
     steps = -(-(wall[1] - wall[0]) // STEP_NS)
     first, last = (_nearest_step(at - wall[0]) for at in (shares.start_ns, shares.end_ns))
-    inside = (first >= _REACH) & (last <= steps - _REACH) & (first < last)
-    inside &= shares.end_ns - shares.start_ns <= _LONGEST_NS
+    is_short = (first < last) & (shares.end_ns - shares.start_ns <= _LONGEST_NS)
+    inside = is_short & (first >= _REACH) & (last <= steps - _REACH)
     if inside.sum() < _LEAST_INTERVALS:
         return None
     counts = _counted(captured, offset_ns, wall[0], steps, cores)
     sampled = np.flatnonzero(counts.any(axis=1))  # others were not watched, or idle
     ran = shares.busy - shares.percent[MAP_MODES.index("steal")]
-    alike, share = _alike(
-        counts[sampled] / (rate_hz * STEP_NS / 1e9),
-        ran[np.ix_(sampled, inside)] / 100,
-        first[inside],
-        last[inside],
-    )
-    at = int(alike.argmax())
-    others = alike[np.abs(np.arange(len(alike)) - at) > _NEAR]
-    is_clear = alike[at] >= _LEAST_ALIKE and alike[at] - others.max() >= _LEAST_AHEAD
-    if not is_clear or share[at] < _LEAST_SHARE or at in (0, len(alike) - 1):
+    taken, ran = counts[sampled] / (rate_hz * STEP_NS / 1e9), ran[sampled] / 100
+
+    def alike(shifts: Iterable[int], rows: Bool) -> tuple[F64, F64]:
+        return _alike(taken, ran[:, rows], first[rows], last[rows], shifts)
+
+    likeness, share = alike(range(-_REACH, _REACH + 1), inside)
+    at = int(likeness.argmax())
+    best, shift = likeness[at], at - _REACH
+    others = likeness[np.abs(np.arange(len(likeness)) - at) > _NEAR]
+    is_clear = best >= _LEAST_ALIKE and best - others.max() >= _LEAST_AHEAD
+    if not is_clear or share[at] < _LEAST_SHARE or abs(shift) == _REACH:
         return None
-    return Fit((at - _REACH) * STEP_NS, float(alike[at]))
+    # A load that comes again every so often fits there, too, if it is not much less likely.
+    for other in _further(abs(shift)):
+        rows = is_short & (first >= max(0, other)) & (last <= steps + min(0, other))
+        if abs(other - shift) <= _NEAR or rows.sum() < _LEAST_INTERVALS // 2:
+            continue
+        if best - alike([other], rows)[0][0] < _LEAST_AHEAD:
+            return None
+    return Fit(shift * STEP_NS, float(best))
+
+
+def _further(off: int) -> Iterator[int]:
+    """Shifts beyond reach, but no further beyond than the best one is off."""
+    for distance in range(_REACH + 1, _REACH + off + 1):
+        yield from (-distance, distance)
 
 
 def _nearest_step(since_ns: I64) -> I64:
     return (since_ns + STEP_NS // 2) // STEP_NS
 
 
-def _alike(sampled: F64, busy: F64, first: I64, last: I64) -> tuple[F64, F64]:
-    """Of each shift within reach, how well samples and busy time of intervals agree, and how much
+def _alike(
+    sampled: F64, busy: F64, first: I64, last: I64, shifts: Iterable[int]
+) -> tuple[F64, F64]:
+    """Of each shift, how well samples and busy time of intervals agree, and how much
     of what is busy now and then the samples stand for."""
     known = ~np.isnan(busy)
     total = np.zeros((len(sampled), sampled.shape[1] + 1))
@@ -238,7 +254,7 @@ def _alike(sampled: F64, busy: F64, first: I64, last: I64) -> tuple[F64, F64]:
     told = _about_mean(np.where(known, busy, 0.0), known)
     fits = [
         _fit(_about_mean((total[:, last - k] - total[:, first - k]) / (last - first), known), told)
-        for k in range(-_REACH, _REACH + 1)
+        for k in shifts
     ]
     alike, share = zip(*fits, strict=True)
     return np.array(alike), np.array(share)
