@@ -355,6 +355,15 @@ def test_of_a_folder_for_each_time_its_name_tells_where_the_files_times_are_lost
     assert clock(30) == (START + 13, "by the time in its folder's name, taken as UTC")
 
 
+def test_seconds_since_1970_in_a_name_are_not_taken_as_any_zone(tmp_path: Path) -> None:
+    for name, told in ((f"stat.{START}", ""), ("stat-20261115-201517", ", taken as UTC")):
+        path = Path(made.write(tmp_path / name, STAT.format(a=8, b=243)))
+        *_, piece = snapshots.read_bare(Source.of(path), made.context(tmp_path))
+        assert piece.span_ns() == (START * NS, START * NS)
+        assert piece.claim is not None
+        assert piece.claim.how == f"by the time in its name{told}"
+
+
 def test_names_say_at_which_end_a_copy_was_taken() -> None:
     assert edge_of("proc_cgroups_start.txt") == "start"
     assert edge_of("meminfo-before.gz") == "start"

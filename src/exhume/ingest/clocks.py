@@ -120,14 +120,14 @@ class ClockHints(Struct, frozen=True):
             off += ", and early by as long as its processes did not run at first"
         if started is not None:
             how = f"by the time in its name, {taken}: {off}"
-            is_local &= not _says_zone(path.name)
+            is_local &= not says_zone(path.name)
             return Claim(started - first_ns, Trust.FILE_NAME, how, is_local)
         if (ended := _name_end_ns(path.name, zone)) is not None:
             how = f"by the time in its name, when perf closed it, {taken}: a second or two off"
             return Claim(ended - done_ns, Trust.FILE_NAME, how, is_local)
         if (started := name_time_ns(written_to, zone)) is not None:
             how = f"by the time in the name that perf wrote it to, {taken}: {off}"
-            is_local &= not _says_zone(written_to)
+            is_local &= not says_zone(written_to)
             return Claim(started - began_ns, Trust.FILE_NAME, how, is_local)
         if (written := _captured_ns(captured, zone)) is not None:
             how = f"guessed: it ended when its header says it was captured, {taken}"
@@ -196,7 +196,7 @@ def _name_end_ns(name: str, zone: tzinfo) -> int | None:
     return None if ended is None else ended + int(found[2]) * (NS // 100)
 
 
-def _says_zone(name: str) -> bool:
+def says_zone(name: str) -> bool:
     """Seconds since 1970, or with a Z."""
     found = _NAME.search(name)
     return _NAME_EPOCH.search(name) is not None or (found is not None and bool(found[7]))

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.boot_times import BootTimes
-from exhume.ingest.clocks import copied_ns
+from exhume.ingest.clocks import copied_ns, says_zone
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import LinePrefix, chunks, indent_of
 from exhume.ingest.lines import without_colours
@@ -177,8 +177,12 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
     edge = edge_of(source.path.name)
     named = copied_ns(source.path, zone or UTC)
     if named is not None and (named[1] == "name" or not edge):
-        at, taken = named[0], "taken as UTC" if zone is None else "in the zone told"
-        claim, edge = Claim(0, Trust.FILE_NAME, f"by the time in its {named[1]}, {taken}"), ""
+        at, whose = named
+        how = f"by the time in its {whose}"
+        name = source.path.name if whose == "name" else source.path.absolute().parent.name
+        if not says_zone(name):
+            how += ", taken as UTC" if zone is None else ", in the zone told"
+        claim, edge = Claim(0, Trust.FILE_NAME, how), ""
     else:
         at = source.path.stat().st_mtime_ns
         claim = Claim(0, Trust.FILE_TIME, "guessed: when the file was last written")
