@@ -173,6 +173,13 @@ def test_where_no_place_fits_it_stays_where_its_name_places_it(tmp_path: Path) -
     assert "by the time in its name" in found[early].clock
 
 
+def test_samples_of_no_time_stay_where_their_name_places_them(tmp_path: Path) -> None:
+    early = NAME.format(2)
+    faults = text(uneven()).replace("10000000 cpu-clock", "1 page-faults")
+    found = imported(tmp_path, **{early: faults, "mpstat.txt": table(uneven())})
+    assert abs(start_seconds(found[early]) - 2) <= 0.05
+
+
 def test_the_next_pieces_of_that_boot_keep_their_distance(tmp_path: Path) -> None:
     first, second = NAME.format(3), NAME.format(40).replace("2000", "2001")
     # The second was named just in time, and nothing tells of its cores.
