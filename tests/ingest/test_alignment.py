@@ -25,6 +25,7 @@ EVENING = int(datetime(2026, 11, 15, 20, tzinfo=UTC).timestamp())
 BOOTED_NS = 5000 * NS
 """What the capture's clock says at its first sample."""
 SECONDS = 90
+RATE_HZ = 100
 NAME = "perf-gpu-7-20261115-2000{:02}-90s.txt"
 NOBODY = np.zeros(1, np.int32)
 
@@ -78,7 +79,7 @@ def fitted(samples: F64, busy: F64, off_seconds: float) -> Fit | None:
     """`off_seconds`: how much too early the samples are thought to be."""
     begin = EVENING * NS - round(off_seconds * NS)
     wall = begin, begin + SECONDS * NS
-    return fit_of(captured(samples), begin - BOOTED_NS, wall, counters(busy))
+    return fit_of(captured(samples), begin - BOOTED_NS, wall, counters(busy), RATE_HZ)
 
 
 @pytest.mark.parametrize("off_seconds", [-3.4, -0.2, 0, 1.7, 4.5])
@@ -95,16 +96,35 @@ def test_a_load_that_is_the_same_everywhere_or_comes_again_tells_no_place() -> N
     assert fitted(np.array([pulses, pulses]), np.array([pulses, pulses]), 1.7) is None
 
 
+@pytest.mark.parametrize(("off_seconds", "is_told"), [(1.2, True), (-1.7, True), (6.4, False)])
+def test_what_comes_again_every_ten_seconds_is_placed_where_its_name_is_near(
+    off_seconds: float, is_told: bool
+) -> None:
+    """A name is a second or two off: only then one of two such places is much the likelier."""
+    pulses = np.tile(np.repeat([0.9, 0.1], [30, 70]), SECONDS // 10)
+    found = fitted(np.array([pulses, pulses]), np.array([pulses, pulses]), off_seconds)
+    assert (found is not None) == is_told
+    assert found is None or abs(found.shift_ns - off_seconds * NS) <= STEP_NS
+
+
 def test_nor_do_counters_of_another_load_or_of_too_few_seconds() -> None:
     assert fitted(uneven(), uneven(seed=8), 1.7) is None
     few = [cut_out(block, 15) for block in counters(uneven())]
     wall = EVENING * NS, (EVENING + SECONDS) * NS
-    assert fit_of(captured(uneven()), wall[0] - BOOTED_NS, wall, few) is None
+    assert fit_of(captured(uneven()), wall[0] - BOOTED_NS, wall, few, RATE_HZ) is None
 
 
 def cut_out(block: Block, count: int) -> Block:
     cut = slice(20, 20 + count)
     return Block(block.field, block.instances, block.tick_ns[cut], block.values[cut])
+
+
+def test_who_runs_little_and_wakes_who_runs_much_is_not_moved_to_the_others_time() -> None:
+    """A capture of one process: by its shape alone it fits what runs seconds after it best."""
+    who, other = np.zeros((2, 1, 10 * SECONDS))
+    who[0, 400:450], other[0, 430:480] = 0.2, 0.8
+    assert fitted(who, who + other, 0) is None
+    assert fitted(other, who + other, 1.7) is not None
 
 
 def test_further_off_than_a_name_is_it_is_left_where_it_was() -> None:
@@ -151,6 +171,13 @@ def test_where_no_place_fits_it_stays_where_its_name_places_it(tmp_path: Path) -
     found = imported(tmp_path, **{early: text(uneven()), "mpstat.txt": table(uneven(seed=8))})
     assert abs(start_seconds(found[early]) - 2) <= 0.05
     assert "by the time in its name" in found[early].clock
+
+
+def test_samples_of_no_time_stay_where_their_name_places_them(tmp_path: Path) -> None:
+    early = NAME.format(2)
+    faults = text(uneven()).replace("10000000 cpu-clock", "1 page-faults")
+    found = imported(tmp_path, **{early: faults, "mpstat.txt": table(uneven())})
+    assert abs(start_seconds(found[early]) - 2) <= 0.05
 
 
 def test_the_next_pieces_of_that_boot_keep_their_distance(tmp_path: Path) -> None:

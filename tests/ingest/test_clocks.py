@@ -30,6 +30,9 @@ AT = 1735787045 * NS  # 2025-01-02 03:04:05 UTC
         ("perf-gpu-node-54-20250102-030405-340s.data.gz", AT, "gpu-node-54"),
         ("perf-a.b.c-2025-01-02T03:04:05Z.txt", AT, "a.b.c"),
         ("capture_20250102_030405.data", AT, ""),
+        ("perf-gpu-7-20250102030405-120s.data", AT, "gpu-7"),
+        ("stat 2025-01-02 03:04:05", AT, ""),
+        ("perf.data.2025010203040525", None, ""),
         ("perf.data", None, ""),
         ("perf-20259902-030405.data", None, ""),
         ("1234567890123456789.data", None, ""),
@@ -123,6 +126,20 @@ def test_a_part_of_a_capture_is_placed_by_when_all_of_it_began(
     claim = ClockHints().of_script(tmp_path / name, header, 115 * NS, 119 * NS)
     assert claim is not None
     assert claim.offset_ns == offset_ns
+
+
+@pytest.mark.parametrize(
+    ("options", "is_of_some"),
+    [("-a -g", False), ("-g ./train -p 4", False), ("-g -p 812", True), ("-F 97 -gt 8", True)],
+)
+def test_a_capture_of_processes_may_begin_long_after_its_name(
+    tmp_path: Path, options: str, is_of_some: bool
+) -> None:
+    path = tmp_path / "perf-x-20250102-030405.txt"
+    header = ScriptHeader(command=f"/usr/bin/perf record {options}")
+    claim = ClockHints().of_script(path, header, 5 * NS, 9 * NS)
+    assert claim is not None
+    assert ("did not run at first" in claim.how) == is_of_some
 
 
 def test_a_part_that_its_header_does_not_hold_is_placed_by_itself(tmp_path: Path) -> None:

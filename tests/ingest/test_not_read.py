@@ -45,6 +45,10 @@ SCRIPT = 3 * (
             "CONTAINER ID   NAME   CPU %   MEM USAGE / LIMIT   MEM %   NET I/O   PIDS\n",
             "`docker ps -a`",
         ),
+        (" 20:15:17 up 9 min,  0 user,  load average: 5.23, 3.09, 1.35\n" * 3, "`uptime`"),
+        ("     16384 K total memory\n      4096 K used memory\n", "`vmstat`"),
+        ("processor\t: 0\nvendor_id\t: GenuineIntel\n", "/proc/cpuinfo"),
+        (f"20:15:17 {39:7}{' 0.00' * 9} 100.00\n20:15:18 {39:7}{' 1.00' * 10}\n", "`mpstat -P ALL"),
         ("top - 20:15:17 up 9 min,  0 user,  load average: 5.23, 3.09, 1.35\n", "`top`"),
         (
             "*100 kpps*\nAverage:     CPU    %usr   %nice    %sys   %idle\n"

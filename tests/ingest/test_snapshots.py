@@ -331,6 +331,39 @@ def test_a_copy_without_a_mark_has_the_time_of_its_name_or_its_file(
     assert piece.span_ns() == (5 * NS, 5 * NS)
 
 
+def test_of_a_folder_for_each_time_its_name_tells_where_the_files_times_are_lost(
+    tmp_path: Path,
+) -> None:
+    for second in (17, 18, 19, 30):
+        folder = tmp_path / f"2026-11-15T20:15:{second}"
+        folder.mkdir()
+        made.write(folder / "stat", STAT.format(a=second, b=243))
+        os.utime(folder / "stat", (START + second - 17 - 3600,) * 2)
+
+    def clock(second: int) -> tuple[int, str]:
+        path = tmp_path / f"2026-11-15T20:15:{second}" / "stat"
+        *_, piece = snapshots.read_bare(Source.of(path), made.context(tmp_path))
+        assert piece.claim is not None
+        span = piece.span_ns()
+        assert span is not None
+        return span[0] // NS, piece.claim.how
+
+    assert clock(18) == (START + 1 - 3600, "guessed: when the file was last written")
+    for path in tmp_path.glob("*/stat"):
+        os.utime(path, (START + 86_400,) * 2)
+    assert clock(18) == (START + 1, "by the time in its folder's name, taken as UTC")
+    assert clock(30) == (START + 13, "by the time in its folder's name, taken as UTC")
+
+
+def test_seconds_since_1970_in_a_name_are_not_taken_as_any_zone(tmp_path: Path) -> None:
+    for name, told in ((f"stat.{START}", ""), ("stat-20261115-201517", ", taken as UTC")):
+        path = Path(made.write(tmp_path / name, STAT.format(a=8, b=243)))
+        *_, piece = snapshots.read_bare(Source.of(path), made.context(tmp_path))
+        assert piece.span_ns() == (START * NS, START * NS)
+        assert piece.claim is not None
+        assert piece.claim.how == f"by the time in its name{told}"
+
+
 def test_names_say_at_which_end_a_copy_was_taken() -> None:
     assert edge_of("proc_cgroups_start.txt") == "start"
     assert edge_of("meminfo-before.gz") == "start"

@@ -47,6 +47,26 @@ def test_marks_as_people_make_them(tmp_path: Path, form: str) -> None:
     assert np.concatenate(ticks).tolist() == [START, START + 1, START + 2]
 
 
+def test_of_a_loop_that_ends_with_date_each_copy_has_the_time_below_it(tmp_path: Path) -> None:
+    """`while sleep 60; do cat /proc/stat; date; done`: else all were a minute early."""
+    dates = [f"Sun Nov 15 20:{15 + i}:17 UTC 2026\n" for i in range(3)]
+    copies = [STAT.format(a=8 + i, b=243) + f"{5 + 60 * i}.00 9.00\n" for i in range(3)]
+    each = [copy + date for copy, date in zip(copies, dates, strict=True)]
+    cut_off = STAT.format(a=11, b=243)
+    for text in ("".join(each), "".join(each) + cut_off):
+        pieces = read(tmp_path, text)
+        assert values(pieces, "cpu.user")["0"] == [8, 9, 10]
+        ticks = [b.tick_ns // NS for p in pieces for b in p.blocks if b.field == "cpu.user"]
+        assert np.concatenate(ticks).tolist() == [START, START + 60, START + 120]
+        assert "its times stand below" in " ".join(pieces[-1].facts.notes)
+        claims = [piece.claim for piece in pieces if piece.claim is not None]
+        assert max(claims, key=lambda one: one.trust).offset_ns == (START - 5) * NS
+    cut_in = each[0].partition("\n")[2] + "".join(each[1:])
+    for text in (cut_in, "uptime and stat\n" + "".join(dates[:1] + each[1:])):
+        ticks = [b.tick_ns // NS for p in read(tmp_path, text) for b in p.blocks]
+        assert START in np.concatenate(ticks).tolist(), text
+
+
 def test_marks_without_a_zone_are_a_guess_that_other_files_may_settle(tmp_path: Path) -> None:
     pieces = read(tmp_path, f"2026-11-15 20:15:17\n{LOADAVG}2026-11-15 20:15:18\n{LOADAVG}")
     assert pieces[0].clock == ClockKind.OWN
@@ -109,6 +129,60 @@ def test_a_reading_may_stand_on_the_line_of_its_time(
     pieces = read(tmp_path, text)
     assert values(pieces, field) == {"": [value] * 3}
     assert pieces[0].blocks[0].tick_ns.tolist() == [(START + s) * NS for s in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("before", "clock"),
+    [
+        ("2026-11-15T20:15:{second}.123456789Z ", ClockKind.WALL),
+        ("2026-11-15T20:15:{second}.123456789Z stdout F ", ClockKind.WALL),
+        ("[pod/gpu-7-x/looks] 2026-11-15T20:15:{second}Z ", ClockKind.WALL),
+        ("[1794773{epoch}.5] ", ClockKind.WALL),
+        ("2026-11-15 20:15:{second} ", ClockKind.OWN),
+        ("Nov 15 20:15:{second} ", ClockKind.OWN),
+        ("Nov 15 20:15:{second} gpu-7 copies[812]: ", ClockKind.OWN),
+    ],
+)
+def test_a_time_before_every_line_is_that_of_the_copy(
+    tmp_path: Path, before: str, clock: ClockKind
+) -> None:
+    """As `kubectl logs --timestamps`, /var/log/pods, ts and a journal have them."""
+    lines = []
+    for i in range(3):
+        copy = STAT.format(a=8 + i, b=243) + SOFTIRQS
+        start = before.format(second=17 + i, epoch=717 + i)
+        lines += [start + line for line in copy.splitlines()]
+    text = "\n".join(lines) + "\n"
+    made.write(tmp_path / "copies.log", text)
+    found = recognise(Source.of(tmp_path / "copies.log"))
+    assert found is not None
+    assert found.name == "/proc copies"
+    pieces = read(tmp_path, text)
+    assert pieces[-1].facts.notes == ("copies: 3 of stat, 3 of softirqs",)
+    assert values(pieces, "cpu.user")["0"] == [8, 9, 10]
+    assert {piece.clock for piece in pieces if piece.blocks} == {clock}
+    ticks = [b.tick_ns // NS for p in pieces for b in p.blocks if b.field == "cpu.user"]
+    assert np.concatenate(ticks).tolist() == [START, START + 1, START + 2]
+
+
+def test_marks_below_a_time_before_every_line_are_the_better_ones(tmp_path: Path) -> None:
+    lines = []
+    for i in range(3):
+        copy = f"### {START + i} uptime={5 + i}.50\n" + STAT.format(a=8 + i, b=243)
+        lines += [f"2026-11-15T22:30:00.123456789Z {line}" for line in copy.splitlines()]
+    pieces = read(tmp_path, "\n".join(lines) + "\n")
+    ticks = [b.tick_ns // NS for p in pieces for b in p.blocks if b.field == "cpu.user"]
+    assert np.concatenate(ticks).tolist() == [START, START + 1, START + 2]
+
+
+def test_a_log_that_shows_a_copy_once_stays_a_log(tmp_path: Path) -> None:
+    copy = [f"2026-11-15T20:15:17Z {line}" for line in STAT.format(a=8, b=243).splitlines()]
+    log = [f"2026-11-15T20:15:{18 + i}Z step {i} of the training" for i in range(40)]
+    path = tmp_path / "train.log"
+    path.write_text("\n".join([log[0], *copy, *log[1:]]) + "\n")
+    found = recognise(Source.of(path))
+    assert found is not None
+    assert found.name == "job log"
 
 
 def test_times_and_counts_are_told_apart_by_the_name_of_the_file(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from exhume.store.writer import write_segment
 from exhume.web.diagnosis import entries
 from tests.ingest import made
 from tests.ingest.made import NS, do_import
+from tests.ingest.test_pidstat import TEXT as PIDSTAT
 from tests.ingest.test_snapshots import CGROUP_STAT, CGROUPS, LOADAVG, mark
 from tests.store.make import by_hand
 
@@ -62,6 +63,12 @@ def test_an_answer_without_samples_cores_or_interrupts_says_which_files_have_the
     (interrupts,) = irqs(recording, window).notes
     assert "mpstat" in cores
     assert "/proc/interrupts" in interrupts
+
+
+def test_of_pidstat_alone_it_is_said_where_its_processes_are_to_be_seen(tmp_path: Path) -> None:
+    do_import(tmp_path / "out", made.write(tmp_path / "pidstat.txt", PIDSTAT))
+    recording = Recording.open(tmp_path / "out")
+    assert "exhume series process.user" in top(recording, recording.window()).notes[-1]
 
 
 def test_what_was_counted_at_other_times_is_not_said_to_be_in_no_file(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from exhume.ingest.written import USER_HZ
 from exhume.model.arrays import F64, I64, Bool
 from exhume.model.modes import MAP_MODES
 from exhume.model.series import Block
+from exhume.perf.eventnames import is_time_like
 
 Read = tuple[ReadTask, list[PieceSummary]]
 STEP_NS = 100_000_000
@@ -36,6 +37,9 @@ _LONGEST_NS = 2_500_000_000
 """Who reads counters less often does not tell when in between a core was busy."""
 _LEAST_INTERVALS = 20
 _LEAST_ALIKE, _LEAST_AHEAD = 0.8, 0.05
+_LEAST_SHARE = 0.6
+"""Of the busy time that samples must stand for. A correlation knows no amounts: of who runs little
+and wakes who runs much, samples fit the other's time best."""
 _NEAR = 15
 """Steps from the best one within which others are nearly as good."""
 _MOST_CORES = 256
@@ -125,9 +129,12 @@ def _counters(node: str, task: ReadTask, pieces: Sequence[PieceSummary]) -> Iter
 
 
 def _named_only(pieces: Sequence[PieceSummary]) -> Claim | None:
-    """Where only the name or the time of its file places a capture."""
+    """Where only the name or the time of its file places a capture of time on cores."""
     weak = (Trust.FILE_TIME, Trust.FILE_NAME)
-    claims = {one.claim for one in pieces if one.rows and one.size_bytes <= _MOST_BYTES}
+    sampled = [one for one in pieces if one.rows and one.size_bytes <= _MOST_BYTES]
+    if not all(is_time_like(taken.event) for one in sampled for taken in one.intervals):
+        return None  # switches and faults come when they like
+    claims = {one.claim for one in sampled}
     claim = claims.pop() if len(claims) == 1 else None
     return claim if claim is not None and claim.trust in weak else None
 
@@ -145,7 +152,8 @@ def _fitted(
 ) -> Claim | None:
     """The claim of a capture, made better by the counters that its samples fit best."""
     spans = [one.sampled_ns for one in pieces if one.sampled_ns is not None]
-    if not spans:
+    rate_hz = max((taken.rate_hz for one in pieces for taken in one.intervals), default=0.0)
+    if not spans or rate_hz <= 0:
         return None
     start = min(first for first, _ in spans)
     end = min(max(last for _, last in spans), start + _MOST_NS)
@@ -156,7 +164,7 @@ def _fitted(
         if not (blocks := one.blocks(wall)):
             continue
         loaded = loaded or [_load(task, piece) for piece in pieces]
-        fit = fit_of(loaded, claim.offset_ns, wall, blocks)
+        fit = fit_of(loaded, claim.offset_ns, wall, blocks, rate_hz)
         if fit is not None and (best is None or fit.alike > best[0].alike):
             best = fit, one
     return None if best is None else _better(claim, *best)
@@ -179,11 +187,16 @@ def _load(task: ReadTask, piece: PieceSummary) -> Piece:
 
 
 def fit_of(
-    captured: Sequence[Piece], offset_ns: int, wall: Span, blocks: Sequence[Block]
+    captured: Sequence[Piece],
+    offset_ns: int,
+    wall: Span,
+    blocks: Sequence[Block],
+    rate_hz: float,
 ) -> Fit | None:
     """Where samples fit counters on wall time; None where they do nowhere, or in several places.
 
     `wall`: from when to when samples are looked at, if `offset_ns` takes their clock to wall time.
+    `rate_hz`: samples of a core that is busy all the time.
     """
     shares = core_shares(blocks, USER_HZ)
     if shares is None:
@@ -191,41 +204,60 @@ def fit_of(
     cores = shares.cores[:_MOST_CORES]
     steps = -(-(wall[1] - wall[0]) // STEP_NS)
     first, last = (_nearest_step(at - wall[0]) for at in (shares.start_ns, shares.end_ns))
-    inside = (first >= _REACH) & (last <= steps - _REACH) & (first < last)
-    inside &= shares.end_ns - shares.start_ns <= _LONGEST_NS
+    is_short = (first < last) & (shares.end_ns - shares.start_ns <= _LONGEST_NS)
+    inside = is_short & (first >= _REACH) & (last <= steps - _REACH)
     if inside.sum() < _LEAST_INTERVALS:
         return None
     counts = _counted(captured, offset_ns, wall[0], steps, cores)
     sampled = np.flatnonzero(counts.any(axis=1))  # others were not watched, or idle
     ran = shares.busy - shares.percent[MAP_MODES.index("steal")]
-    alike = _alike(counts[sampled], ran[np.ix_(sampled, inside)], first[inside], last[inside])
-    at = int(alike.argmax())
-    others = alike[np.abs(np.arange(len(alike)) - at) > _NEAR]
-    is_clear = alike[at] >= _LEAST_ALIKE and alike[at] - others.max() >= _LEAST_AHEAD
-    if not is_clear or at in (0, len(alike) - 1):
+    taken, ran = counts[sampled] / (rate_hz * STEP_NS / 1e9), ran[sampled] / 100
+
+    def alike(shifts: Iterable[int], rows: Bool) -> tuple[F64, F64]:
+        return _alike(taken, ran[:, rows], first[rows], last[rows], shifts)
+
+    likeness, share = alike(range(-_REACH, _REACH + 1), inside)
+    at = int(likeness.argmax())
+    best, shift = likeness[at], at - _REACH
+    others = likeness[np.abs(np.arange(len(likeness)) - at) > _NEAR]
+    is_clear = best >= _LEAST_ALIKE and best - others.max() >= _LEAST_AHEAD
+    if not is_clear or share[at] < _LEAST_SHARE or abs(shift) == _REACH:
         return None
-    return Fit((at - _REACH) * STEP_NS, float(alike[at]))
+    # A load that comes again every so often fits there, too, if it is not much less likely.
+    for other in _further(abs(shift)):
+        rows = is_short & (first >= max(0, other)) & (last <= steps + min(0, other))
+        if abs(other - shift) <= _NEAR or rows.sum() < _LEAST_INTERVALS // 2:
+            continue
+        if best - alike([other], rows)[0][0] < _LEAST_AHEAD:
+            return None
+    return Fit(shift * STEP_NS, float(best))
+
+
+def _further(off: int) -> Iterator[int]:
+    """Shifts beyond reach, but no further beyond than the best one is off."""
+    for distance in range(_REACH + 1, _REACH + off + 1):
+        yield from (-distance, distance)
 
 
 def _nearest_step(since_ns: I64) -> I64:
     return (since_ns + STEP_NS // 2) // STEP_NS
 
 
-def _alike(counts: I64, busy: F64, first: I64, last: I64) -> F64:
-    """Of each shift within reach, how well samples and busy time of intervals agree."""
+def _alike(
+    sampled: F64, busy: F64, first: I64, last: I64, shifts: Iterable[int]
+) -> tuple[F64, F64]:
+    """Of each shift, how well samples and busy time of intervals agree, and how much
+    of what is busy now and then the samples stand for."""
     known = ~np.isnan(busy)
-    total = np.zeros((len(counts), counts.shape[1] + 1), np.int64)
-    counts.cumsum(axis=1, out=total[:, 1:])
+    total = np.zeros((len(sampled), sampled.shape[1] + 1))
+    sampled.cumsum(axis=1, out=total[:, 1:])
     told = _about_mean(np.where(known, busy, 0.0), known)
-    return np.array(
-        [
-            _correlation(
-                _about_mean((total[:, last - k] - total[:, first - k]) / (last - first), known),
-                told,
-            )
-            for k in range(-_REACH, _REACH + 1)
-        ]
-    )
+    fits = [
+        _fit(_about_mean((total[:, last - k] - total[:, first - k]) / (last - first), known), told)
+        for k in shifts
+    ]
+    alike, share = zip(*fits, strict=True)
+    return np.array(alike), np.array(share)
 
 
 def _counted(
@@ -250,6 +282,9 @@ def _about_mean(values: F64, known: Bool) -> F64:
     return np.where(known, values - mean, 0.0)
 
 
-def _correlation(one: F64, other: F64) -> float:
-    norm = float(np.sqrt((one * one).sum() * (other * other).sum()))
-    return float((one * other).sum()) / norm if norm else 0.0
+def _fit(one: F64, other: F64) -> tuple[float, float]:
+    """Their correlation, and how much of the other one of them is."""
+    both, own, others = (
+        float((a * b).sum()) for a, b in ((one, other), (one, one), (other, other))
+    )
+    return (both / (own * others) ** 0.5, both / others) if own and others else (0.0, 0.0)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path, PurePath
 
 from msgspec import Struct
 
+from exhume.ingest.overlaps import options_of
 from exhume.ingest.piece import Claim, Trust
 from exhume.perf.datafile import PerfData
 from exhume.perf.script_header import ScriptHeader, captured_at
@@ -23,9 +25,10 @@ NS = 1_000_000_000
 CLOCK_REALTIME = 0
 DAY_NS = 86_400 * NS
 
-# perf-HOST-20250102-03-04-05-120s.data, perf-gpu-node-54-20261115-201517-340s.data.gz
+# perf-HOST-20250102-03-04-05-120s.data, perf-gpu-node-54-20261115-201517-340s.data.gz,
+# stat-20261115201517.txt of `date +%Y%m%d%H%M%S`, `2026-11-15 20:15:17`
 _NAME = re.compile(
-    r"(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)[-_T.](\d\d)[-:.]?(\d\d)[-:.]?(\d\d)(Z?)(?![0-9])"
+    r"(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)[-_T. ]?(\d\d)[-:.]?(\d\d)[-:.]?(\d\d)(Z?)(?![0-9])"
 )
 # stat-1794773717.txt, stat.1794773717630
 _NAME_EPOCH = re.compile(r"(?:^|[^0-9A-Za-z])(1\d{9})(\d{3})?(?![0-9A-Za-z])")
@@ -35,8 +38,12 @@ _PERF_NAME = re.compile(r"\.(\d{14})(\d\d)(?:$|\.)")
 _OUTPUT = re.compile(r"\s(?:-o ?|--output[= ])(\S+)")
 # Then its name is that of the first of many files.
 _ROLLING = re.compile(r"\s--(?:switch-output|timestamp-filename)\b")
-_HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T.]\d\d")
+_HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T. ]?\d\d")
 _BOTH_READ = "both clocks were recorded"
+_KEPT_NS = 2 * NS
+"""Files whose times are as far from each other as their folders' names have kept their own."""
+# `perf record -p 812`: before that process runs there is no sample.
+_OF_SOME = re.compile(r"-[gnqsv]*[ptu].*|--(?:pid|tid|uid)(?:=.*)?")
 _MOST_UPTIME_NS = 20 * 365 * DAY_NS
 WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
 
@@ -108,16 +115,19 @@ class ClockHints(Struct, frozen=True):
         started = name_time_ns(path.name, zone)
         if started is not None and started == name_time_ns(written_to, zone):
             first_ns = began_ns  # named like the capture, it says when that was started
+        off = "a second or two off"
+        if any(map(_OF_SOME.fullmatch, options_of(command))):
+            off += ", and early by as long as its processes did not run at first"
         if started is not None:
-            how = f"by the time in its name, {taken}: a second or two off"
-            is_local &= not _says_zone(path.name)
+            how = f"by the time in its name, {taken}: {off}"
+            is_local &= not says_zone(path.name)
             return Claim(started - first_ns, Trust.FILE_NAME, how, is_local)
         if (ended := _name_end_ns(path.name, zone)) is not None:
             how = f"by the time in its name, when perf closed it, {taken}: a second or two off"
             return Claim(ended - done_ns, Trust.FILE_NAME, how, is_local)
         if (started := name_time_ns(written_to, zone)) is not None:
-            how = f"by the time in the name that perf wrote it to, {taken}: a second or two off"
-            is_local &= not _says_zone(written_to)
+            how = f"by the time in the name that perf wrote it to, {taken}: {off}"
+            is_local &= not says_zone(written_to)
             return Claim(started - began_ns, Trust.FILE_NAME, how, is_local)
         if (written := _captured_ns(captured, zone)) is not None:
             how = f"guessed: it ended when its header says it was captured, {taken}"
@@ -147,6 +157,36 @@ def name_time_ns(name: str, zone: tzinfo = UTC) -> int | None:
     return _digits_ns("".join(digits), UTC if is_utc else zone)
 
 
+def copied_ns(path: Path, zone: tzinfo = UTC) -> tuple[int, str] | None:
+    """When a file was copied, by its name, or by that of its folder where there is one for each
+    time and the files' own times were lost: a folder's may be local, theirs is not."""
+    if (named := name_time_ns(path.name, zone)) is not None:
+        return named, "name"
+    folder = path.absolute().parent
+    if (named := name_time_ns(folder.name, zone)) is None:
+        return None
+    beside = _times_beside(folder.parent, zone)
+    ends = [*beside[:1], *beside[-1:], (named, folder.name)]
+    far_ns, far = max(ends, key=lambda one: abs(one[0] - named))
+    other = folder.parent / far / path.name
+    if far == folder.name or not other.is_file():
+        return None
+    apart_ns = other.stat().st_mtime_ns - path.stat().st_mtime_ns
+    is_kept = abs(apart_ns - (far_ns - named)) <= _KEPT_NS
+    return None if is_kept else (named, "folder's name")
+
+
+@lru_cache(maxsize=16)
+def _times_beside(parent: Path, zone: tzinfo) -> list[tuple[int, str]]:
+    """Folders with a time in their name, in order; none where nobody may look."""
+    try:
+        names = [one.name for one in parent.iterdir() if one.is_dir()]
+    except OSError:
+        return []
+    found = ((name_time_ns(name, zone), name) for name in names)
+    return sorted((at, name) for at, name in found if at is not None)
+
+
 def _name_end_ns(name: str, zone: tzinfo) -> int | None:
     """When perf closed a file that it named itself: to hundredths of a second."""
     found = _PERF_NAME.search(name)
@@ -156,7 +196,7 @@ def _name_end_ns(name: str, zone: tzinfo) -> int | None:
     return None if ended is None else ended + int(found[2]) * (NS // 100)
 
 
-def _says_zone(name: str) -> bool:
+def says_zone(name: str) -> bool:
     """Seconds since 1970, or with a Z."""
     found = _NAME.search(name)
     return _NAME_EPOCH.search(name) is not None or (found is not None and bool(found[7]))

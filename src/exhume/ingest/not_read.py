@@ -167,7 +167,23 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\A# hostname;interval;timestamp", "a table of sadf", _SAR),
     (rb"\A<\?xml[^>]*>\s*<!DOCTYPE sysstat", "XML of sadf", _SAR),
     (rb"^top - \d\d:\d\d:\d\d up ", "what `top` shows", _CORES),
-    (rb"^procs -+memory", "what `vmstat` shows", _CORES),
+    (rb"^procs -+memory|^ +\d+ K total memory$", "what `vmstat` shows", _CORES),
+    (
+        rb"^ ?\d\d:\d\d:\d\d +up .*load average: ",
+        "what `uptime` shows",
+        "copies of /proc/loadavg with a time above each can be imported; " + _CORES,
+    ),
+    (
+        rb"^processor\t: \d+$",
+        "a copy of /proc/cpuinfo, which tells of no time",
+        "`exhume fingerprint` on the node keeps what it is; " + _CORES,
+    ),
+    (
+        # What `mpstat -P ALL 1 | grep ' 39 '` leaves.
+        rb"\A(?:\d\d:\d\d:\d\d(?: [AP]M)? +(?:all|\d+)(?: +\d+[.,]\d+){9,12}\r?\n){2}",
+        "a table of mpstat without the names of its columns",
+        "the whole text of `mpstat -P ALL 1` tells them, or its first three lines above these",
+    ),
     (rb"^avg-cpu: |^Device:? +(?:tps|r/s|rrqm/s)", "what `iostat` shows", _CORES),
     (
         rb"^ *(?:USER|UID|PID|F S) +(?:PID|TTY|PPID|UID)\b.* (?:COMMAND|CMD)$",

@@ -12,17 +12,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC
+from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.boot_times import BootTimes
-from exhume.ingest.clocks import name_time_ns
+from exhume.ingest.clocks import copied_ns, says_zone
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import LinePrefix, chunks, indent_of
 from exhume.ingest.lines import without_colours
 from exhume.ingest.local_times import LocalTimes
+from exhume.ingest.log_reader import newest_ns
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.piece import (
     Claim,
@@ -40,6 +43,7 @@ from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
 from exhume.ingest.snapshots_marks import TODO as MARK_TODO
 from exhume.ingest.snapshots_parse import Looks, Moment, counted, uptime_ns
 from exhume.ingest.snapshots_sections import Section, first_kind, sections, without_paths
+from exhume.ingest.snapshots_stamped import StampedLines, stamps_of
 from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.systemctl import SHOW_PATH
 from exhume.ingest.uptime_ties import UptimeTies
@@ -63,26 +67,48 @@ _ONCE = frozenset(
 )
 """Of which a node has one, not one for each resource, cgroup, unit or engine."""
 
+_ANY_DAY_NS = 1_700_000_000_000_000_000
+"""For whoever asks only whether there are times."""
+
 
 def is_marked(head: bytes, name: str = "") -> bool:
     """Does it begin with a mark, or nearly, and is there something known below one?"""
     return _form(head, name) is not None
 
 
-def _form(head: bytes, name: str) -> tuple[MarkForm, LinePrefix | None] | None:
+def _form(
+    head: bytes, name: str, newest_ns: int = _ANY_DAY_NS
+) -> tuple[MarkForm, LinePrefix | None] | None:
     """Which form its marks have, and what stands before every line."""
-    for text, prefix in _read_as(head):
+    for text, prefix in _read_as(head, newest_ns):
         if form := form_of(text, lambda block, mark: _is_known(block, mark, name)):
-            return form, prefix
+            return replace(form, is_below=_is_below(text, form)), prefix
     return None
 
 
-def _read_as(head: bytes) -> Iterator[tuple[bytes, LinePrefix | None]]:
-    """As it is, and without what all of it is indented by."""
+def _is_below(text: bytes, form: MarkForm) -> bool:
+    """Above the first mark there is as much as between it and the next."""
+    marks = list(islice(form.marks(text), 2))
+    if len(marks) < 2 or form.is_inline:
+        return False
+    first, second = marks
+    above, below = (
+        [one.kind for one in sections(without_paths(part))]
+        for part in (text[: first.start], text[first.end : second.start])
+    )
+    is_from_start = first_kind(text) == first_kind(text[first.end :])
+    return is_from_start and bool(above) and above == below
+
+
+def _read_as(
+    head: bytes, newest_ns: int = _ANY_DAY_NS
+) -> Iterator[tuple[bytes, LinePrefix | None]]:
+    """As it is, and without what all of it is indented by, or what stands before each line."""
     text = _plain(head)
     yield text, None
-    if (prefix := indent_of(text)) is not None:
-        yield prefix.stripped(text), prefix
+    for prefix in (indent_of(text), stamps_of(text, newest_ns)):
+        if prefix is not None:
+            yield prefix.stripped(text), prefix
 
 
 def _is_known(text: bytes, mark: Mark, name: str) -> bool:
@@ -115,11 +141,13 @@ class _Block(Struct, frozen=True):
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    found = _form(source.head(), source.path.name)
+    found = _form(source.head(), source.path.name, newest_ns(source.path))
     if found is None:
         return
     form, prefix = found
     reader = _Reader(source, context)
+    reader.is_below = form.is_below
+    reader.times.without_year = isinstance(prefix, StampedLines) and prefix.without_year
     with source.open(context.progress) as stream:
         for block in _blocks(chunks(stream, prefix), form, reader):
             yield from reader.add(block)
@@ -146,16 +174,21 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
         text += b"\n"
         reader.problems.append("it does not end with a line: its last number may be cut off")
     zone = context.clock.zone
-    at = name_time_ns(source.path.name, zone or UTC)
-    how = "by the time in its name, " + ("taken as UTC" if zone is None else "in the zone told")
-    claim = Claim(0, Trust.FILE_NAME, how)
-    if at is None:
+    edge = edge_of(source.path.name)
+    named = copied_ns(source.path, zone or UTC)
+    if named is not None and (named[1] == "name" or not edge):
+        at, whose = named
+        how = f"by the time in its {whose}"
+        name = source.path.name if whose == "name" else source.path.absolute().parent.name
+        if not says_zone(name):
+            how += ", taken as UTC" if zone is None else ", in the zone told"
+        claim, edge = Claim(0, Trust.FILE_NAME, how), ""
+    else:
         at = source.path.stat().st_mtime_ns
         claim = Claim(0, Trust.FILE_TIME, "guessed: when the file was last written")
     reader.look(_Block(None, text, 1, is_whole=True), Moment(at, None, source.path.name))
     blocks, events = reader.table.take()
     reader.note_untimed()
-    edge = edge_of(source.path.name) if claim.trust == Trust.FILE_TIME else ""
     copy = Piece(Hints(), ClockKind.OWN, claim, blocks=blocks, events=events, edge=edge)
     yield from with_facts([*reader.of_clock(), copy], reader.facts())
 
@@ -163,7 +196,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
 class _Reader:
     def __init__(self, source: Source, context: Context) -> None:
         self._name = source.path.name
-        self._times = LocalTimes(context.clock.zone)
+        self.times = LocalTimes(context.clock.zone)
         self.table = BlockTable()
         self.problems: list[str] = []
         self._looks = Looks()
@@ -175,6 +208,7 @@ class _Reader:
         self._ties = UptimeTies()
         self._boot_times = BootTimes()
         self._last_ns: int | None = None
+        self.is_below = False
 
     def add(self, block: _Block) -> Iterator[Piece]:
         moment = self._moment(block)
@@ -192,7 +226,7 @@ class _Reader:
         mark = block.mark
         if mark is None:
             return None
-        at = self._times.saw_time(mark.at.ns, mark.at.has_zone)
+        at = self.times.saw_time(mark.at.ns, mark.at.has_zone)
         if mark.uptime_ns is not None:
             self._ties.add(at, mark.uptime_ns)
         return Moment(at, mark.uptime_ns, f"{mark.rest} {self._name}")
@@ -246,7 +280,7 @@ class _Reader:
         yield from with_facts(self.of_clock(), self.facts())
 
     def of_clock(self) -> list[Piece]:
-        ties = self._ties.claims(self._times, self._name)
+        ties = self._ties.claims(self.times, self._name)
         return clock_pieces([*self._boot_times.claims(self._name), *ties])
 
     def _pieces(self) -> Iterator[Piece]:
@@ -254,8 +288,8 @@ class _Reader:
             blocks, events = self.table.take()
             last = self._last_ns or 0
             yield Piece(
-                Hints(), self._times.clock, self._times.claim(), blocks=blocks, events=events,
-                guesses=self._times.guesses(last),
+                Hints(), self.times.clock, self.times.claim(), blocks=blocks, events=events,
+                guesses=self.times.guesses(last),
             )  # fmt: skip
 
     def facts(self) -> Facts:
@@ -263,6 +297,8 @@ class _Reader:
         if self._kinds:
             kinds = ", ".join(f"{count} of {kind}" for kind, count in self._kinds.items())
             notes.append(f"copies: {kinds}")
+        if self.is_below:
+            notes.append("its times stand below what they are of, as it begins with a copy")
         if self._looks.guessed:
             notes.append("which pressure is which was told by their order")
         for (kind, why), count in self._looks.passed_over.items():
@@ -296,7 +332,7 @@ def _blocks(chunks: Iterator[bytes], form: MarkForm, reader: _Reader) -> Iterato
         begin = 0
         for found in form.marks(text):
             body = text[begin : found.start]
-            yield _Block(mark, body, line, is_whole=True)
+            yield _Block(found if form.is_below else mark, body, line, is_whole=True)
             line += text.count(b"\n", begin, found.end)
             mark, begin = found, found.end
         rest = text[begin:]
@@ -306,4 +342,4 @@ def _blocks(chunks: Iterator[bytes], form: MarkForm, reader: _Reader) -> Iterato
             )
             line += rest.count(b"\n")
             mark, rest = None, rest[rest.rfind(b"\n") + 1 :][-_READ_BYTES:]
-    yield _Block(mark, rest, line, rest.endswith(b"\n"))
+    yield _Block(None if form.is_below else mark, rest, line, rest.endswith(b"\n"))

@@ -29,7 +29,7 @@ _UPTIME = re.compile(rb"\buptime[=: ] ?(\d{1,9})(?:\.(\d{1,9}))?")
 _CLOCK = rb"\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?"
 _ZONE = rb"(?: ?(?:Z|[A-Z]{3,5}|[+-]\d\d(?::?\d\d)?)(?!\w|:\d))?"
 _WORD = rb"[A-Za-z\x80-\xff]{2,12}[.,]{0,2}"
-_TIMES = (
+TIMES = (
     rb"[12]\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?![\w.])",
     rb"\d{4}[-/]\d\d[-/]\d\d[T _]" + _CLOCK + _ZONE,
     rb"\d{4}-\d\d-\d\d[-_]\d\d[-:.]\d\d[-:.]\d\dZ?(?!\w)",
@@ -95,6 +95,8 @@ class MarkForm(Struct, frozen=True):
     """The first mark's time, where others must be near it."""
     is_inline: bool = False
     """What is told stands on its line: then nearly all lines must be such, as in no log."""
+    is_below: bool = False
+    """`cat /proc/stat; date`: what is told stands above its line."""
 
     def marks(self, text: bytes) -> Iterator[Mark]:
         for found in self.pattern.finditer(text):
@@ -159,7 +161,7 @@ def _uptime_ns(line: bytes) -> int | None:
 # Which times, what may stand before them, what behind them, and whether that is what is told.
 _PLACES = tuple(
     (time, before, after, is_inline)
-    for time in _TIMES
+    for time in TIMES
     for before, after, is_inline in (
         (_BEFORE, _AFTER + rb"\n", False),
         (_SET_APART, rb"(?![\w:.])[^\n]{0,300}\n", False),

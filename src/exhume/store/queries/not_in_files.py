@@ -8,7 +8,10 @@ from exhume.store.recording import Recording
 
 def no_samples(recording: Recording) -> tuple[str, ...]:
     has_some = any(view.sample_count for view in recording.views())
-    return _asked_for(recording, "samples", "perf captures", told=has_some)
+    notes = _asked_for(recording, "samples", "perf captures", told=has_some)
+    if notes and has_any(recording, "process.user"):
+        return (*notes, "who used the cores without them: exhume series process.user")
+    return notes
 
 
 def no_cores(recording: Recording) -> tuple[str, ...]:
