@@ -67,14 +67,17 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
     victim = scene.symptom.victim
     # Of a lockup the core is all that is known of the victim.
     harm = f"{victim.name} can't run" if victim != Party(core=scene.core) else "nobody else runs"
+    harm = f"and {harm} there meanwhile"
+    if scene.place == step.tests.dose == "untested":
+        harm = f"but whether {victim.name} waited for that core is not known"
     at_most = _at_most(occupant, kind)
     waits = _waits(occupant, kind)
     return Suspicion(
         kind=kind,
         culprit=culprit,
         summary=(
-            f"{occupant.name} keeps CPU {scene.core} to itself {word}{every}, and {harm} there "
-            f"meanwhile{_unsaid(occupant, kind)}"
+            f"{occupant.name} keeps CPU {scene.core} to itself {word}{every}, {harm}"
+            f"{_unsaid(occupant, kind)}"
         ),
         steps=steps if at_most == "low" else (*steps[:-1], _as_root(steps[-1])),
         depth=2 if kind == "realtime-hog" else 1,
