@@ -12,7 +12,7 @@ from exhume.derive.runs import where_true
 from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths, leak_ratio
 from exhume.diagnose.four_tests import rank_correlation
-from exhume.diagnose.gains import NEARLY_ALL, Gains, covered, gains_of, heard
+from exhume.diagnose.gains import LEAST_GAIN, NEARLY_ALL, Gains, covered, gains_of, heard
 from exhume.diagnose.in_step import in_step, start_together
 from exhume.diagnose.leak_ratio import LEAST_PER_START, MOST_PER_START
 from exhume.diagnose.twins import is_run_by
@@ -22,11 +22,12 @@ from exhume.model.lifecycles import Lifecycle
 from exhume.model.observation import Observation
 
 LEAST_STARTS = 5
-_LEAST_GAIN = 20
 _QUIET, _NOT_QUIET = 0.15, 0.5
+_LEAST_MISSED = 10
+"""Zombies of one stretch: with fewer it may be chance that none came."""
 _SAME_PACE = 0.1
 _MOSTLY = 0.5
-_STANDS, _MANY = 0.05, 0.25
+_STANDS, _WOBBLES, _MANY = 0.05, 0.35, 0.25
 _BY_THE_CLOCK = "cron starts it as it should, and nothing shows that zombies come with its starts"
 _MOST_NUMBERED = 60_000
 """The kernel has 65,535 numbers for memory cgroups, dead ones included."""
@@ -55,13 +56,14 @@ class Leaker(Struct, frozen=True):
     """They come with its starts and not without, or the same whole number with each."""
 
     @property
-    def fit(self) -> tuple[int, int, float, float]:
-        """To sort by: tests passed, then supervisors before the programs they run."""
+    def fit(self) -> tuple[int, int, bool, float, float]:
+        """To sort by: tests passed, then whose starts they come with, then supervisors before the
+        programs they run."""
         outcomes = self.tests.outcomes()
         kind = {"unit": 2, "container": 1, "process": 0}[self.lifecycle.kind]
         kind = -1 if self.lifecycle.is_of_cron else kind  # what dies again and again before it
         agreement = self.agreement if np.isfinite(self.agreement) else 0.0
-        return -outcomes.count("failed"), outcomes.count("passed"), kind, agreement
+        return -outcomes.count("failed"), outcomes.count("passed"), self.is_in_step, kind, agreement
 
 
 def leakers(seen: Observation) -> tuple[Leaker, ...]:
@@ -120,22 +122,22 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     active |= started > 0
     quiet &= ~active
     sure = quiet & _logged(seen, one, gains, looks)
-    gained = float(np.maximum(gains.gained, 0)[active].sum())
+    gained = float(gains.risen[active].sum())
     starts = int(started.sum())
     per_start = gained / starts if starts else 0.0
-    quiet_rate = _rate(gains.gained, seconds, quiet)
-    active_rate = _rate(gains.gained, seconds, active)
+    quiet_rate = _rate(gains.risen, seconds, quiet)
+    active_rate = _rate(gains.risen, seconds, active)
     told = active | quiet
     agreement = (
         rank_correlation((started / seconds)[told], (gains.gained / seconds)[told])
         if told.sum() >= 3 and len(np.unique(started[told])) > 1
         else float("nan")
     )
-    all_gained = float(np.maximum(gains.gained, 0).sum())
+    all_gained = float(gains.risen.sum())
     against = ""
     counterfactual: Outcome = "untested"
     if np.isfinite(quiet_rate) and active_rate + quiet_rate > 0:
-        sure_rate = _rate(gains.gained, seconds, sure)
+        sure_rate = _rate(gains.risen, seconds, sure)
         if quiet_rate <= _QUIET * active_rate:
             counterfactual = "passed"
         elif sure_rate >= _NOT_QUIET * active_rate:
@@ -151,7 +153,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     contradiction = ""
     if exact is not None and exact < 0.05:
         contradiction = f"of the cgroups of its name only {exact:.2f} a start stayed"
-    elif all_gained >= _LEAST_GAIN:
+    elif all_gained >= LEAST_GAIN:
         if misses:
             dose, contradiction = leak_ratio.by_bound(per_start, gained / all_gained)
         else:
@@ -163,6 +165,8 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
             )
         vain = _in_vain(one, gains, wall, count, started, per_start, looks)
         contradiction = contradiction or vain
+    elif starts * LEAST_PER_START >= LEAST_GAIN and _stands_still(gains):
+        contradiction = f"the count of zombies stood still over {starts:,} of its starts"
     if contradiction:
         dose, against = "failed", contradiction
     elif one.is_of_cron and not against:
@@ -170,9 +174,9 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         if not step or dose != "passed":
             dose, against = "untested", _BY_THE_CLOCK
     order: Outcome = "untested"
-    grew = np.flatnonzero(gains.gained > 0)
+    grew = np.flatnonzero(gains.risen > 0)
     if len(grew) and all_gained:
-        before = np.maximum(gains.gained, 0) * (gains.end_ns < int(wall[0]))
+        before = gains.risen * (gains.end_ns < int(wall[0]))
         order = "passed" if before.sum() <= _MOSTLY * all_gained else "untested"
         if before[sure].sum() > _MOSTLY * all_gained:
             order, against = "failed", "most zombies were there before it first started"
@@ -266,7 +270,9 @@ def _in_vain(
     told of may have come before it. Where few came, nothing would show; and where the kernel has no
     number left for another cgroup, nobody leaves any more.
     """
-    stands = np.abs(gains.gained) <= _STANDS * per_start * started
+    expected = per_start * started
+    least = np.maximum(_STANDS * expected, np.minimum(gains.wobble, _WOBBLES * expected))
+    stands = (gains.risen <= least) & (gains.gained > -LEAST_GAIN)
     stands &= gains.level < _MOST_NUMBERED
     told_late_ns = 0 if looks.tells_each or not len(looks.wall_ns) else looks.every_ns
     lag_ns = max(ASKED_EVERY_NS, told_late_ns) + round(1e9 * _lifetime_seconds(one))
@@ -277,20 +283,25 @@ def _in_vain(
         end_ns = int(gains.end_ns[last - 1]) - lag_ns
         begin, end = np.searchsorted(wall, (begin_ns, end_ns), "right")
         starts = max(0, int(total[end] - total[begin]))
-        if starts * per_start >= _LEAST_GAIN:
+        if starts * per_start >= _LEAST_MISSED:
             vain += starts
-    if vain < _MANY * started.sum():
+    if vain < _MANY * started.sum() or vain * per_start < LEAST_GAIN:
         return ""
     return f"{vain:,} of its starts left nothing: the count of zombies stood still meanwhile"
+
+
+def _stands_still(gains: Gains) -> bool:
+    """Where many were let go, as many may have come."""
+    return bool(gains.gained.sum() > -LEAST_GAIN and gains.level.max() < _MOST_NUMBERED)
 
 
 def _lifetime_seconds(one: Lifecycle) -> float:
     return min(one.median_lifetime_seconds or 0.0, MOST_LIFETIME_SECONDS)
 
 
-def _rate(gained: F64, seconds: F64, here: Bool) -> float:
+def _rate(risen: F64, seconds: F64, here: Bool) -> float:
     total = float(seconds[here].sum())
-    return float(np.maximum(gained[here], 0).sum()) / total if total else float("nan")
+    return float(risen[here].sum()) / total if total else float("nan")
 
 
 def _place(seen: Observation, one: Lifecycle, exact: float | None) -> Outcome:
@@ -374,8 +385,10 @@ def _joined(first: Leaker, second: Leaker) -> Leaker:
         first.misses_starts and second.starts > first.starts
     )
     of = second if is_better and not second.against else first
+    tests = Tests(*outcomes)
+    against = first.against or (second.against if "failed" in tests.outcomes() else "")
     return Leaker(
-        of.lifecycle, both, Tests(*outcomes), of.starts, of.gained, of.per_start, of.agreement,
-        first.against, first.is_upper, of.misses_starts, first.at_most,
+        of.lifecycle, both, tests, of.starts, of.gained, of.per_start, of.agreement,
+        against, first.is_upper, of.misses_starts, first.at_most,
         first.is_in_step or second.is_in_step,
     )  # fmt: skip
