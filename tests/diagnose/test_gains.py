@@ -50,6 +50,24 @@ def test_a_loop_during_which_the_count_stood_still_leaves_nothing() -> None:
     assert loops(full, loop=(5, 5))["loop"].against == "", "the kernel has no more numbers"
 
 
+def test_where_too_few_came_for_a_loop_it_is_hardly_a_suspect() -> None:
+    still = {10.0 * i: 500 + WOBBLE[i % 10] for i in range(60)}
+    one = loops(still, loop=(5, 8))["loop"]
+    assert (one.against, one.at_most) == ("", "low")
+
+
+def test_a_likely_ratio_alone_makes_a_suspect_and_no_culprit() -> None:
+    unseen = {10.0 * i: 500 + i for i in range(60)}
+    assert loops(unseen, clean=(2, 7))["clean"].at_most == "medium"
+    assert loops(unseen, leaky=(2, 10))["leaky"].at_most == "high", "one with each start"
+
+
+def test_of_two_that_start_alike_it_may_be_either() -> None:
+    counts = {10.0 * i: 500 + i for i in range(60)}
+    found = loops(counts, one=(2, 10), other=(3, 10), slow=(4, 50))
+    assert [found[name].at_most for name in ("one", "other")] == ["medium", "medium"]
+
+
 def test_what_comes_with_another_one_of_less_pace_is_that_ones() -> None:
     counts = {10.0 * i: 500 + 60 * ((i + 4) // 10) + WOBBLE[i % 10] for i in range(60)}
     found = loops(counts, loop=(5, 10), other=(55, 100))
