@@ -100,6 +100,19 @@ def test_without_its_number_what_to_do_goes_by_its_name() -> None:
     assert "-7" not in told
 
 
+@pytest.mark.parametrize(
+    ("holds", "sure"), [((50.0, 40.0), "low"), ((59.5, 5.0), "medium"), ((), "low")]
+)
+def test_who_is_busy_on_one_core_while_somebody_somewhere_is_late_is_no_suspect(
+    holds: tuple[float, ...], sure: str
+) -> None:
+    """But if it is so for just as long."""
+    hog = occupant("ld", 1.0, user_share=1.0, core_ns=4_000_000_000)
+    made = scene(observation(timed=(span(0, 600),)), stalls()[:1], [hog], place="untested")
+    there = (span(holds[0], sum(holds)),) if holds else ()
+    assert judged(replace(made, presence={"ld": there})).verdict.confidence == sure
+
+
 def test_its_rhythm_is_told() -> None:
     cause = judged(hogged(occupant("spin", 0.95, user_share=1.0))).verdict.root_cause
     assert cause is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,9 @@ from msgspec.structs import replace
 from exhume.diagnose import measured
 from exhume.diagnose.hypotheses import hogs
 from exhume.diagnose.place import place_of
+from exhume.diagnose.scene import Step
+from exhume.model.case import Outcome
+from exhume.model.window import Window
 from tests.diagnose.made_up import NS, load, observation, occupant, scene, span, symptom
 
 CAPTURE = (span(200, 320),)
@@ -96,3 +101,28 @@ def test_the_core_is_told_by_the_harm_that_was_measured() -> None:
     harm = [symptom(210, 5), *OUTSIDE]
     assert place_of(observation(load=short), harm, ()).core == 3
     assert place_of(observation(load=full), harm, ()).core is None
+
+
+def test_how_much_of_the_time_without_harm_a_cause_fills() -> None:
+    stretches = (span(0, 100), span(500, 600))
+    harms = [span(20, 30), span(21, 25), span(550, 700)]
+    assert measured.share_elsewhere([span(-50, 800)], harms, stretches) == 1.0
+    # Of 88 s and of 49 s: a second around harm is left out.
+    half = [span(0, 10), span(5, 19), span(540, 560), span(300, 400)]
+    assert measured.share_elsewhere(half, harms, stretches) == (19 + 9) / (88 + 49)
+    little = [span(8, 599)]
+    assert np.isnan(measured.share_elsewhere(half, little, stretches)), "seven seconds"
+    assert np.isnan(measured.share_elsewhere(half, harms, ()))
+
+
+def held_by(presence: Sequence[Window], place: Outcome) -> Step:
+    made = scene(observation(timed=(span(0, 600),)), INSIDE, [occupant(
+        "poller", 1.0, user_share=1.0, core_ns=5 * NS)], place=place)  # fmt: skip
+    (found,) = hogs.suspects(replace(made, presence={"poller": tuple(presence)}))
+    return found.steps[-1]
+
+
+def test_who_has_a_core_all_day_was_not_there_for_just_as_long_as_somebody_waited() -> None:
+    step = held_by([span(0, 600)], "untested")
+    assert (step.tests.dose, step.tests.counterfactual) == ("untested", "untested")
+    assert held_by(HOLDS, "untested").tests.dose == "passed"

@@ -28,15 +28,18 @@ def case(
     full: Sequence[int] = range(8),
     kind: str = "job-failure",
     place: Outcome = "passed",
+    otherwise: int = 10,
+    text: str = "health check timed out",
 ) -> Case:
-    """Of 8 cores those are full while somebody is late, and so many threads are ready."""
+    """Of 8 cores those are full while somebody is late, and so many threads are ready; `otherwise`:
+    percent while nobody is."""
     percent = {
-        one: [100 if one in full and second in THEN else 10 for second in range(600)]
+        one: [100 if one in full and second in THEN else otherwise for second in range(600)]
         for one in range(8)
     }
     ready = series("system.running", [threads if s in THEN else 3 for s in range(600)])
     seen = observation(load=load(percent, USER), series=[ready])
-    like = [symptom(start, length, kind=kind) for start, length in TIMES]
+    like = [symptom(start, length, kind=kind, text=text) for start, length in TIMES]
     made = replace(scene(seen, like, during, core, place), crowds=tuple(crowds))
     found = [one for hypothesis in HYPOTHESES for one in hypothesis(made)]
     return case_of(seen, made, found, (), (), ())
@@ -65,6 +68,20 @@ def test_threads_of_one_process_crowd_as_well() -> None:
 @pytest.mark.parametrize("usual", [0.8, None])
 def test_whoever_takes_as_much_at_other_times_is_less_sure(usual: float | None) -> None:
     assert case([replace(WORKERS, usual=usual)]).verdict.confidence == "medium"
+
+
+@pytest.mark.parametrize(("kind", "sure"), [("job-failure", "low"), ("starved-thread", "medium")])
+def test_who_fills_the_cores_all_day_is_suspected_only_where_somebody_was_seen_to_wait(
+    kind: str, sure: str
+) -> None:
+    told = case([replace(WORKERS, usual=0.9)], otherwise=96, kind=kind)
+    assert told.verdict.confidence == sure
+    assert ("so it is for 100 % of the time that nobody" in told.verdict.summary) == (sure == "low")
+
+
+def test_what_ended_by_itself_and_what_interrupts_serve_was_not_kept_waiting_by_a_crowd() -> None:
+    assert case([WORKERS], text="command failed with exit code 1").verdict.confidence == "low"
+    assert case([WORKERS], kind="network-reset").verdict.confidence == "low"
 
 
 def test_where_nobody_stands_out_it_is_the_mechanism_alone() -> None:

@@ -85,6 +85,14 @@ def test_a_job_of_cron_that_leaks_is_named_with_where_its_line_is_and_how_to_und
     assert not any("systemctl" in one or "supervisorctl" in one for one in case.actions.now)
 
 
+def test_where_zombies_become_fewer_who_walks_them_is_not_the_one_to_stop() -> None:
+    falling = {at: 9000 - count // 4 for at, count in COUNTS.items()}
+    case = judged(
+        story(zombies=zombies(falling), lifecycles=(lifecycle("unit", "leaky.service", 2280),))
+    )
+    assert case.verdict.root_cause is None or case.verdict.root_cause.culprit.name != "payer"
+
+
 def test_an_innocent_job_of_cron_beside_the_loop_is_ruled_out() -> None:
     cron = tuple(event(60 * i + 1, "unit-start", "agent", by="cron") for i in range(10))
     own = lifecycle("unit", "leaky.service", 2280, zombies_per_start=1.0)

@@ -10,6 +10,9 @@ from exhume.model.arrays import F64, I64
 from exhume.model.observation import Observation
 
 NEARLY_ALL = 0.9
+LEAST_GAIN = 20
+"""Fewer come and go by the counting alone: the living are counted a moment apart from all."""
+_SOME = 0.1
 
 
 class Gains(Struct, frozen=True):
@@ -22,6 +25,14 @@ class Gains(Struct, frozen=True):
     """At the end."""
     is_upper: bool
     """Living cgroups are counted with them."""
+    risen: F64
+    """What came, without what only seemed to: it makes up for a small fall before."""
+
+    @property
+    def wobble(self) -> float:
+        """By how much the count is off now and then, as small falls show."""
+        falls = -self.gained[(self.gained < 0) & (self.gained > -LEAST_GAIN)]
+        return float(np.median(falls)) if len(falls) > _SOME * len(self.gained) else 0.0
 
 
 def gains_of(seen: Observation) -> Gains | None:
@@ -29,7 +40,20 @@ def gains_of(seen: Observation) -> Gains | None:
     if len(counts.values) < 2:
         return None
     wall = counts.wall_ns
-    return Gains(wall[:-1], wall[1:], np.diff(counts.values), counts.values[1:], counts.is_upper)
+    gained = np.diff(counts.values)
+    return Gains(
+        wall[:-1], wall[1:], gained, counts.values[1:], counts.is_upper, risen_of(gained)
+    )  # fmt: skip
+
+
+def risen_of(gained: F64) -> F64:
+    risen, owed = np.zeros(len(gained)), 0.0
+    for at, one in enumerate(gained.tolist()):
+        if one > 0:
+            risen[at] = max(0.0, one - owed)
+        if one > -LEAST_GAIN:  # when many were freed, those that come after are others
+            owed = max(0.0, owed - one)
+    return risen
 
 
 def heard(seen: Observation, gains: Gains) -> Gains:
@@ -45,7 +69,7 @@ def heard(seen: Observation, gains: Gains) -> Gains:
         return gains
     return Gains(
         gains.start_ns[here], gains.end_ns[here], gains.gained[here], gains.level[here],
-        gains.is_upper,
+        gains.is_upper, gains.risen[here],
     )  # fmt: skip
 
 

@@ -81,19 +81,9 @@ def causes_of(scene: Scene, comm: str) -> tuple[Window, ...]:
     coarse = list(scene.presence.get(comm, ()))
     length = sum(window.seconds for window in exact)
     if length < _MOSTLY * sum(window.seconds for window in coarse):
-        return tuple(_joined([*exact, *coarse]))
+        return tuple(measured.joined([*exact, *coarse]))
     alone = [w for w in coarse if not any(w.overlaps(one) for one in exact)]
     return tuple(sorted([*exact, *alone]))
-
-
-def _joined(windows: Sequence[Window]) -> list[Window]:
-    found: list[Window] = []
-    for window in sorted(windows):
-        if found and window.start_ns <= found[-1].end_ns:
-            found[-1] = Window(found[-1].start_ns, max(found[-1].end_ns, window.end_ns))
-        else:
-            found.append(window)
-    return found
 
 
 def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
@@ -164,6 +154,11 @@ def _dose(scene: Scene, holder: Holder) -> Outcome:
         found = four_tests.dose([_overlap(holder.causes, s.window) for s in holder.stalls], late)
     if found != "untested":
         return found
+    # Who is on it all day was there for as long as anybody may have waited.
+    harms = [one.window for one in (*scene.like, *scene.others)]
+    elsewhere = measured.share_elsewhere(holder.causes, harms, scene.seen.timed)
+    if elsewhere >= _MOSTLY:
+        return "untested"
     # Holds that go on from one stall to the next have no length of their own: its time counts.
     there = [0.0 if s.holder is None else s.holder.core_ns / 1e9 for s in holder.stalls]
     return four_tests.same_length(there, late)

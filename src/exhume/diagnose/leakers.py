@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from exhume.derive import starts as derived
 from exhume.derive.looks import ASKED_EVERY_NS, Looks, looks_at, misses_starts, same_instance
-from exhume.derive.runs import where_true
-from exhume.derive.starts import MOST_LIFETIME_SECONDS, REMOVAL_SECONDS
+from exhume.derive.starts import REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths, leak_ratio
 from exhume.diagnose.four_tests import rank_correlation
-from exhume.diagnose.gains import NEARLY_ALL, Gains, covered, gains_of, heard
+from exhume.diagnose.gains import LEAST_GAIN, NEARLY_ALL, Gains, covered, gains_of, heard
 from exhume.diagnose.in_step import in_step, start_together
+from exhume.diagnose.in_vain import in_vain, lifetime_seconds, stands_still
 from exhume.diagnose.leak_ratio import LEAST_PER_START, MOST_PER_START
 from exhume.diagnose.twins import is_run_by
 from exhume.model.arrays import F64, I64, Bool
@@ -22,14 +22,10 @@ from exhume.model.lifecycles import Lifecycle
 from exhume.model.observation import Observation
 
 LEAST_STARTS = 5
-_LEAST_GAIN = 20
 _QUIET, _NOT_QUIET = 0.15, 0.5
 _SAME_PACE = 0.1
 _MOSTLY = 0.5
-_STANDS, _MANY = 0.05, 0.25
 _BY_THE_CLOCK = "cron starts it as it should, and nothing shows that zombies come with its starts"
-_MOST_NUMBERED = 60_000
-"""The kernel has 65,535 numbers for memory cgroups, dead ones included."""
 
 
 class Leaker(Struct, frozen=True):
@@ -55,13 +51,14 @@ class Leaker(Struct, frozen=True):
     """They come with its starts and not without, or the same whole number with each."""
 
     @property
-    def fit(self) -> tuple[int, int, float, float]:
-        """To sort by: tests passed, then supervisors before the programs they run."""
+    def fit(self) -> tuple[int, int, bool, float, float]:
+        """To sort by: tests passed, then whose starts they come with, then supervisors before the
+        programs they run."""
         outcomes = self.tests.outcomes()
         kind = {"unit": 2, "container": 1, "process": 0}[self.lifecycle.kind]
         kind = -1 if self.lifecycle.is_of_cron else kind  # what dies again and again before it
         agreement = self.agreement if np.isfinite(self.agreement) else 0.0
-        return -outcomes.count("failed"), outcomes.count("passed"), kind, agreement
+        return -outcomes.count("failed"), outcomes.count("passed"), self.is_in_step, kind, agreement
 
 
 def leakers(seen: Observation) -> tuple[Leaker, ...]:
@@ -85,24 +82,28 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
 
 
 def _beside_another(seen: Observation, one: Leaker, found: list[Leaker]) -> Leaker:
-    """What came in step with somebody's starts came once: of a likely ratio alone, beside that, no
-    more than a suspect is made. Where looks missed starts its own ratio is not known."""
+    """What came in step with somebody's starts came once. Of a likely ratio alone no more than a
+    suspect is made, unless looks missed starts: then its own is not known."""
     if one.is_in_step or one.misses_starts or one.against or one.at_most == "low":
         return one
     others = (other for other in found if other.is_in_step and not other.against)
-    if any(not _same_starts(seen, one, other) for other in others):
-        return replace(one, at_most="medium")
-    return one
+    is_alone = all(_same_starts(seen, one, other) for other in others)
+    return one if is_alone and one.tests.place == "passed" else replace(one, at_most="medium")
 
 
 def _one_of_several(seen: Observation, one: Leaker, found: list[Leaker]) -> Leaker:
-    """Of jobs that cron starts in the same minutes any may be it."""
-    if not one.lifecycle.is_of_cron or one.against:
+    """Of those that start in the same minutes, or in step, any may be it."""
+    if one.against or one.at_most != "high":
         return one
+    others = [other for other in found if other is not one and not other.against]
     own, _ = starts_of(seen, one.lifecycle)
-    others = (o for o in found if o is not one and o.lifecycle.is_of_cron and not o.against)
-    if any(start_together(own, starts_of(seen, other.lifecycle)[0]) for other in others):
-        return replace(one, at_most="medium")
+    for other in others:
+        if one.lifecycle.is_of_cron and other.lifecycle.is_of_cron:
+            if start_together(own, starts_of(seen, other.lifecycle)[0]):
+                return replace(one, at_most="medium")
+        elif one.lifecycle.kind == other.lifecycle.kind and _are_alike(seen, one, other):
+            is_nearer = one.tests.place == "passed" != other.tests.place
+            return one if is_nearer else replace(one, at_most="medium")
     return one
 
 
@@ -120,22 +121,22 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     active |= started > 0
     quiet &= ~active
     sure = quiet & _logged(seen, one, gains, looks)
-    gained = float(np.maximum(gains.gained, 0)[active].sum())
+    gained = float(gains.risen[active].sum())
     starts = int(started.sum())
     per_start = gained / starts if starts else 0.0
-    quiet_rate = _rate(gains.gained, seconds, quiet)
-    active_rate = _rate(gains.gained, seconds, active)
+    quiet_rate = _rate(gains.risen, seconds, quiet)
+    active_rate = _rate(gains.risen, seconds, active)
     told = active | quiet
     agreement = (
         rank_correlation((started / seconds)[told], (gains.gained / seconds)[told])
         if told.sum() >= 3 and len(np.unique(started[told])) > 1
         else float("nan")
     )
-    all_gained = float(np.maximum(gains.gained, 0).sum())
+    all_gained = float(gains.risen.sum())
     against = ""
     counterfactual: Outcome = "untested"
     if np.isfinite(quiet_rate) and active_rate + quiet_rate > 0:
-        sure_rate = _rate(gains.gained, seconds, sure)
+        sure_rate = _rate(gains.risen, seconds, sure)
         if quiet_rate <= _QUIET * active_rate:
             counterfactual = "passed"
         elif sure_rate >= _NOT_QUIET * active_rate:
@@ -151,7 +152,7 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     contradiction = ""
     if exact is not None and exact < 0.05:
         contradiction = f"of the cgroups of its name only {exact:.2f} a start stayed"
-    elif all_gained >= _LEAST_GAIN:
+    elif all_gained >= LEAST_GAIN:
         if misses:
             dose, contradiction = leak_ratio.by_bound(per_start, gained / all_gained)
         else:
@@ -161,8 +162,10 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
             dose, contradiction = leak_ratio.by_ratio(
                 gains, started, per_start, follow, makes=makes, is_program=is_program
             )
-        vain = _in_vain(one, gains, wall, count, started, per_start, looks)
+        vain = in_vain(one, gains, wall, count, started, per_start, looks)
         contradiction = contradiction or vain
+    elif starts * LEAST_PER_START >= LEAST_GAIN and stands_still(gains):
+        contradiction = f"the count of zombies stood still over {starts:,} of its starts"
     if contradiction:
         dose, against = "failed", contradiction
     elif one.is_of_cron and not against:
@@ -170,9 +173,9 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         if not step or dose != "passed":
             dose, against = "untested", _BY_THE_CLOCK
     order: Outcome = "untested"
-    grew = np.flatnonzero(gains.gained > 0)
+    grew = np.flatnonzero(gains.risen > 0)
     if len(grew) and all_gained:
-        before = np.maximum(gains.gained, 0) * (gains.end_ns < int(wall[0]))
+        before = gains.risen * (gains.end_ns < int(wall[0]))
         order = "passed" if before.sum() <= _MOSTLY * all_gained else "untested"
         if before[sure].sum() > _MOSTLY * all_gained:
             order, against = "failed", "most zombies were there before it first started"
@@ -180,6 +183,8 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
     far_too_many = per_start > MOST_PER_START and not misses
     if far_too_many and {dose, place, counterfactual} == {"untested"}:
         at_most = "low"  # it loops while zombies come, by far too many for it: nothing ties them
+    if contradiction == "" and starts >= LEAST_STARTS and per_start < LEAST_PER_START:
+        at_most = "low"  # too few came for it, and for anybody
     return Leaker(
         one,
         lifecycle_party(one),
@@ -215,7 +220,7 @@ def _known(
     begin, end = looks.wall_ns[:-1], looks.wall_ns[1:]
     seen_to_start = derived.started(wall, count, begin, end) > 0
     # What it leaves is dead when it dies.
-    later_ns = round((_lifetime_seconds(one) + REMOVAL_SECONDS) * 1e9)
+    later_ns = round((lifetime_seconds(one) + REMOVAL_SECONDS) * 1e9)
     active = covered(gains, begin[seen_to_start], end[seen_to_start] + later_ns) >= _MOSTLY
     return active, covered(gains, begin[same], end[same]) >= NEARLY_ALL
 
@@ -239,7 +244,7 @@ def _about(gains: Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
     after the last time is not known yet. Those whose starts come several at a time are told of when
     they are asked, not when they start: that was before. When they were asked nobody recorded.
     """
-    end = wall + round((_lifetime_seconds(one) + REMOVAL_SECONDS) * 1e9)
+    end = wall + round((lifetime_seconds(one) + REMOVAL_SECONDS) * 1e9)
     begin = wall
     if one.kind == "unit" or (one.kind == "container" and int(count.max()) > 1):
         pace_ns = (int(wall[-1]) - int(wall[0])) / max(1, int(count[1:].sum()))
@@ -251,46 +256,9 @@ def _about(gains: Gains, one: Lifecycle, wall: I64, count: I64) -> Bool:
     return found
 
 
-def _in_vain(
-    one: Lifecycle,
-    gains: Gains,
-    wall: I64,
-    count: I64,
-    started: I64,
-    per_start: float,
-    looks: Looks,
-) -> str:
-    """What says that many of its starts left nothing: the count stood still meanwhile.
-
-    The last ones of such a stretch may not have left theirs yet, and the first ones that a look
-    told of may have come before it. Where few came, nothing would show; and where the kernel has no
-    number left for another cgroup, nobody leaves any more.
-    """
-    stands = np.abs(gains.gained) <= _STANDS * per_start * started
-    stands &= gains.level < _MOST_NUMBERED
-    told_late_ns = 0 if looks.tells_each or not len(looks.wall_ns) else looks.every_ns
-    lag_ns = max(ASKED_EVERY_NS, told_late_ns) + round(1e9 * _lifetime_seconds(one))
-    total = np.concatenate(([0], np.cumsum(count)))
-    vain = 0
-    for first, last in where_true(stands):
-        begin_ns = int(gains.start_ns[first]) + told_late_ns
-        end_ns = int(gains.end_ns[last - 1]) - lag_ns
-        begin, end = np.searchsorted(wall, (begin_ns, end_ns), "right")
-        starts = max(0, int(total[end] - total[begin]))
-        if starts * per_start >= _LEAST_GAIN:
-            vain += starts
-    if vain < _MANY * started.sum():
-        return ""
-    return f"{vain:,} of its starts left nothing: the count of zombies stood still meanwhile"
-
-
-def _lifetime_seconds(one: Lifecycle) -> float:
-    return min(one.median_lifetime_seconds or 0.0, MOST_LIFETIME_SECONDS)
-
-
-def _rate(gained: F64, seconds: F64, here: Bool) -> float:
+def _rate(risen: F64, seconds: F64, here: Bool) -> float:
     total = float(seconds[here].sum())
-    return float(np.maximum(gained[here], 0).sum()) / total if total else float("nan")
+    return float(risen[here].sum()) / total if total else float("nan")
 
 
 def _place(seen: Observation, one: Lifecycle, exact: float | None) -> Outcome:
@@ -344,21 +312,39 @@ def _with_unit(seen: Observation, one: Leaker) -> Leaker:
 
 
 def _same_starts(seen: Observation, a: Leaker, b: Leaker) -> bool:
-    gains = gains_of(seen)
-    if a.lifecycle.kind == b.lifecycle.kind or gains is None:
+    """A unit and what it runs."""
+    if a.lifecycle.kind == b.lifecycle.kind:
         return False
     for unit, container in ((a, b), (b, a)):
         if unit.misses_starts and is_run_by(container.lifecycle, unit.lifecycle):
             return True
+    return _in_step_with(seen, a, b)
+
+
+def _in_step_with(seen: Observation, a: Leaker, b: Leaker) -> bool:
+    one, other = _started(seen, a, b)
+    fewer, more = sorted((int(one.sum()), int(other.sum())))
+    if fewer < LEAST_STARTS or more - fewer > _SAME_PACE * more:
+        return False
+    return len(one) < 4 or rank_correlation(one, other) > 0.5
+
+
+def _are_alike(seen: Observation, a: Leaker, b: Leaker) -> bool:
+    """In nearly all intervals as often: then counts of zombies can't tell them apart."""
+    one, other = _started(seen, a, b)
+    return _in_step_with(seen, a, b) or bool(len(one) and (one == other).mean() >= NEARLY_ALL)
+
+
+def _started(seen: Observation, a: Leaker, b: Leaker) -> tuple[F64, F64]:
+    gains = gains_of(seen)
+    if gains is None:
+        return np.empty(0), np.empty(0)
     known = heard(seen, gains)
     one, other = (
         derived.started(*starts_of(seen, leaker.lifecycle), known.start_ns, known.end_ns)
         for leaker in (a, b)
     )
-    fewer, more = sorted((int(one.sum()), int(other.sum())))
-    if fewer < LEAST_STARTS or more - fewer > _SAME_PACE * more:
-        return False
-    return len(one) < 4 or rank_correlation(one.astype(np.float64), other.astype(np.float64)) > 0.5
+    return one.astype(np.float64), other.astype(np.float64)
 
 
 def _joined(first: Leaker, second: Leaker) -> Leaker:
@@ -374,8 +360,10 @@ def _joined(first: Leaker, second: Leaker) -> Leaker:
         first.misses_starts and second.starts > first.starts
     )
     of = second if is_better and not second.against else first
+    tests = Tests(*outcomes)
+    against = first.against or (second.against if "failed" in tests.outcomes() else "")
     return Leaker(
-        of.lifecycle, both, Tests(*outcomes), of.starts, of.gained, of.per_start, of.agreement,
-        first.against, first.is_upper, of.misses_starts, first.at_most,
+        of.lifecycle, both, tests, of.starts, of.gained, of.per_start, of.agreement,
+        against, first.is_upper, of.misses_starts, first.at_most,
         first.is_in_step or second.is_in_step,
     )  # fmt: skip

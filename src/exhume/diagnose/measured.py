@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from exhume.diagnose import four_tests
+from exhume.model.arrays import I64
 from exhume.model.case import Outcome, Symptom
 from exhume.model.observation import CoreLoad, Observation
 from exhume.model.window import Window
 
 _HALF = 0.5
 _SEAM_NS = 2_000_000_000
+_LEAST_ELSE_NS = 10_000_000_000
 
 
 def is_covered(harm: Window, stretches: Sequence[Window]) -> bool:
@@ -68,6 +70,55 @@ def counterfactual(
     else:
         found = four_tests.counterfactual(causes, known, within)
     return (*found, len(known))
+
+
+def share_elsewhere(
+    causes: Iterable[Window], harms: Iterable[Window], stretches: Sequence[Window]
+) -> float:
+    """Of the time that something was measured and nobody harmed, how much the cause fills; NaN
+    where that is too little to tell. What is there all the time does not say why it was just then.
+    """
+    free = _without(joined(stretches), joined(four_tests.widened(one) for one in harms))
+    if not len(free):
+        return float("nan")
+    cuts = (free - free[0, 0]).ravel()
+    gone = np.repeat(np.cumsum(free[:, 1] - free[:, 0]), 2)
+    gone[::2] -= free[:, 1] - free[:, 0]
+    if gone[-1] < _LEAST_ELSE_NS:
+        return float("nan")
+    own = np.array([(one.start_ns, one.end_ns) for one in joined(causes)], np.int64).reshape(-1, 2)
+    begin, end = np.interp(own - free[0, 0], cuts, gone).T
+    return float((end - begin).sum()) / float(gone[-1])
+
+
+def joined(windows: Iterable[Window]) -> list[Window]:
+    """In order, those that meet as one."""
+    found: list[Window] = []
+    for window in sorted(windows):
+        if found and window.start_ns <= found[-1].end_ns:
+            found[-1] = Window(found[-1].start_ns, max(found[-1].end_ns, window.end_ns))
+        else:
+            found.append(window)
+    return found
+
+
+def _without(stretches: Sequence[Window], cuts: Sequence[Window]) -> I64:
+    """What is left of them: starts and ends. Both are in order, and none of either meet."""
+    left: list[tuple[int, int]] = []
+    at = 0
+    for one in stretches:
+        start = one.start_ns
+        while at < len(cuts) and cuts[at].end_ns <= start:
+            at += 1
+        here = at
+        while here < len(cuts) and cuts[here].start_ns < one.end_ns:
+            if start < cuts[here].start_ns:
+                left.append((start, cuts[here].start_ns))
+            start = max(start, cuts[here].end_ns)
+            here += 1
+        if start < one.end_ns:
+            left.append((start, one.end_ns))
+    return np.array(left, np.int64).reshape(-1, 2)
 
 
 def _squeezed(one: Window, stretches: Sequence[Window]) -> Window:

@@ -10,7 +10,7 @@ import numpy as np
 
 from exhume.derive.rates import rates
 from exhume.detect import shown
-from exhume.diagnose.four_tests import widened
+from exhume.diagnose.four_tests import same_length, widened
 from exhume.diagnose.holding import Holder, held_core, holders
 from exhume.diagnose.kernel_paths import matches
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
@@ -67,14 +67,20 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
     victim = scene.symptom.victim
     # Of a lockup the core is all that is known of the victim.
     harm = f"{victim.name} can't run" if victim != Party(core=scene.core) else "nobody else runs"
+    harm = f"and {harm} there meanwhile"
     at_most = _at_most(occupant, kind)
+    is_merely_there = kind == "userspace-hog" and _is_merely_there(scene, holder, step.tests)
+    if is_merely_there:
+        at_most = "low"
+    if is_merely_there or scene.place == step.tests.dose == "untested":
+        harm = f"but whether {victim.name} waited for that core is not known"
     waits = _waits(occupant, kind)
     return Suspicion(
         kind=kind,
         culprit=culprit,
         summary=(
-            f"{occupant.name} keeps CPU {scene.core} to itself {word}{every}, and {harm} there "
-            f"meanwhile{_unsaid(occupant, kind)}"
+            f"{occupant.name} keeps CPU {scene.core} to itself {word}{every}, {harm}"
+            f"{_unsaid(occupant, kind)}"
         ),
         steps=steps if at_most == "low" else (*steps[:-1], _as_root(steps[-1])),
         depth=2 if kind == "realtime-hog" else 1,
@@ -85,6 +91,19 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         contradiction=not_waiting(scene) or ("" if priority else _shares(holder)),
         at_most=at_most,
     )
+
+
+def _is_merely_there(scene: Scene, holder: Holder, known: Tests) -> bool:
+    """Fair neighbours take turns with it, and whoever may run elsewhere does. So where nobody knows
+    that the victim had to run there, one that just happens to be busy then is no suspect: it must
+    have been so each time and not else, or for as long as the victim was late."""
+    if scene.place == "passed" or known.counterfactual == "passed":
+        return False
+    held = [
+        sum(one.seconds for one in holder.causes if one.overlaps(widened(stall.window)))
+        for stall in holder.stalls
+    ]
+    return same_length(held, [stall.window.seconds for stall in holder.stalls]) != "passed"
 
 
 def _kernel_thread(scene: Scene, holder: Holder) -> Suspicion:

@@ -1,11 +1,12 @@
 """More is ready to run than there are cores: nobody keeps one to himself, and all have to wait.
 
 A busy node harms nobody. Here somebody was late just while every core was full, or his own, and a
-queue stood before it.
+queue stood before it. Where that is so all day, it does not say why he was late then.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ from exhume.diagnose.cause import Amount, mean_of, party, weigh
 from exhume.diagnose.holding import check_top
 from exhume.diagnose.hypotheses.hogs import not_waiting
 from exhume.diagnose.kernel_paths import match
-from exhume.diagnose.measured import is_covered, metered
+from exhume.diagnose.measured import is_covered, metered, share_elsewhere
 from exhume.diagnose.scene import Crowding, Proof, Scene, Step, Suspicion
 from exhume.model.arrays import F64
 from exhume.model.case import Actions, Confidence, Party
@@ -29,7 +30,10 @@ _KINDS = ("job-failure", "starved-thread", "network-reset", "question")
 """Harm that may be a wait for a core."""
 _PAID_FOR = ("zombie-walk", "reclaim", "lock")
 _FULL_PERCENT = 90.0
+_NEARLY_FULL_PERCENT = 80.0
 _HALF, _MOSTLY = 0.5, 0.6
+_ENDED = re.compile(r"(?i)\bexit(?:ed|s)?\b.{0,16}\b(?:code|status)\b|\bexitcode\b")
+"""Of what ended by itself nobody says that it was late."""
 _LEAST_PROCESSES = 4
 """Of one core: with fewer each waits for some milliseconds at a time."""
 _SEVERAL = 1.5
@@ -91,6 +95,9 @@ def _of(scene: Scene, load: CoreLoad, core: int | None) -> Suspicion | None:
     in_kernel = _is_in_kernel(load, full)
     victim = scene.symptom.victim
     claim = _said(crowd, where, waiting)
+    open_ = "" if tests.counterfactual == "passed" else _not_tied(scene, load, taken)
+    may_wait = _may_wait(scene, in_kernel=in_kernel)
+    waits = "has to wait" if may_wait and not open_ else "may have to wait"
     details: dict[str, str | int | float] = {
         "mode": "system" if in_kernel else "user",
         "cores": cores,
@@ -100,16 +107,40 @@ def _of(scene: Scene, load: CoreLoad, core: int | None) -> Suspicion | None:
     return Suspicion(
         kind="kernel-hog" if in_kernel else "userspace-hog",
         culprit=culprit,
-        summary=f"{claim}, and {victim.name} has to wait its turn"
-        + ("" if crowd is not None else "; nobody stands out"),
+        summary=f"{claim}, and {victim.name} {waits} its turn"
+        + ("" if crowd is not None else "; nobody stands out")
+        + open_,
         steps=(Step(claim, "mechanism" if crowd is None else "root_cause", tests, tuple(proofs)),),
         depth=0 if crowd is None else 1,
         victim=victim,
         details=details,
         actions=_actions(crowd, core),
         contradiction=not_waiting(scene),
-        at_most="low" if crowd is None or _works_for_others(scene, crowd) else _at_most(crowd),
+        at_most="low"
+        if crowd is None or open_ or not may_wait or _works_for_others(scene, crowd)
+        else _at_most(crowd),
     )  # fmt: skip
+
+
+def _not_tied(scene: Scene, load: CoreLoad, taken: F64) -> str:
+    """Whoever was ready and not run needs no such proof."""
+    if scene.symptom.kind == "starved-thread":
+        return ""
+    full = _stretches(load, taken, _NEARLY_FULL_PERCENT)
+    harms = [one.window for one in (*scene.like, *scene.others)]
+    share = share_elsewhere(full, harms, metered(load))
+    if share < _HALF:
+        return ""
+    if np.isnan(share):
+        return "; whether it is so at other times, too, is not known"
+    return f"; but so it is for {100 * share:.0f} % of the time that nobody is harmed"
+
+
+def _may_wait(scene: Scene, *, in_kernel: bool) -> bool:
+    """The network is served by interrupts, which whoever is in user mode does not keep waiting."""
+    if scene.symptom.kind == "network-reset" and not in_kernel:
+        return False
+    return not all(_ENDED.search(one.text) for one in scene.like)
 
 
 def _at_most(crowd: Crowding) -> Confidence:
@@ -139,9 +170,9 @@ def _taken(load: CoreLoad, core: int | None) -> F64:
     return found
 
 
-def _stretches(load: CoreLoad, taken: F64) -> list[Window]:
+def _stretches(load: CoreLoad, taken: F64, least: float = _FULL_PERCENT) -> list[Window]:
     with np.errstate(invalid="ignore"):
-        full = taken >= _FULL_PERCENT
+        full = taken >= least
     return [Window(int(load.start_ns[a]), int(load.end_ns[b - 1])) for a, b in where_true(full)]
 
 

@@ -64,7 +64,7 @@ def _of(scene: Scene, holder: Holder, walk: Match) -> Iterator[Suspicion]:
         )
     if not fitting and not len(counts.values):
         yield from _uncounted(scene, holder, (*near, walked), payer, victim)
-    if all(one.at_most == "low" for one in fitting):
+    if all(one.at_most == "low" or "passed" not in one.tests.outcomes() for one in fitting):
         yield _by_name(scene, holder, (*near, walked), payer, victim)
 
 
