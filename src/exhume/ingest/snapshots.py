@@ -18,7 +18,7 @@ from msgspec import Struct
 from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.boot_times import BootTimes
-from exhume.ingest.clocks import name_time_ns
+from exhume.ingest.clocks import name_time_ns, written_ns
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import LinePrefix, chunks, indent_of
 from exhume.ingest.lines import without_colours
@@ -150,7 +150,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
     how = "by the time in its name, " + ("taken as UTC" if zone is None else "in the zone told")
     claim = Claim(0, Trust.FILE_NAME, how)
     if at is None:
-        at = source.path.stat().st_mtime_ns
+        at = written_ns(source.path)
         claim = Claim(0, Trust.FILE_TIME, "guessed: when the file was last written")
     reader.look(_Block(None, text, 1, is_whole=True), Moment(at, None, source.path.name))
     blocks, events = reader.table.take()
