@@ -15,6 +15,7 @@ from exhume.derive.loops import (
     steady_pace,
     weighted_median,
 )
+from exhume.model.window import Window
 
 NS = 1_000_000_000
 
@@ -43,6 +44,13 @@ def every(seconds: float, times: int) -> list[float]:
 def test_five_starts_in_ten_minutes_that_fail_are_a_crash_loop() -> None:
     assert mark_supervised(runs(every(120, 5), known_ends=5, bad_ends=5)) == "crash loop"
     assert mark_supervised(runs(every(160, 5), known_ends=5, bad_ends=5)) == "healthy"
+
+
+def test_starts_over_years_fall_into_their_parts() -> None:
+    year = 365 * 86_400
+    window = Window(0, 20 * year * NS)
+    found = runs([0, year, 19.5 * year, 20 * year - 1], counts=[1, 2, 3, 4]).over(window, 40)
+    assert {at: count for at, count in enumerate(found) if count} == {0: 1, 2: 2, 39: 7}
 
 
 def test_five_short_lives_are_a_crash_loop_however_far_apart() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import time
 from itertools import pairwise
@@ -22,7 +23,7 @@ from exhume.model.window import Window
 from exhume.store import queries
 from exhume.store.layout import heads_path, import_path
 from exhume.store.recording import Recording
-from tests.ingest import made
+from tests.ingest import made, sysstat
 from tests.ingest.made import NS, by_name, do_import, segments, stacks, total, write
 from tests.perf import datafile_encoder as encoder
 from tests.perf import records_encoder as enc
@@ -195,6 +196,34 @@ def test_a_file_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
     assert report["empty"].problems == (f"{empty} is empty",)
     assert report["no"].problems == ("no such file",)
     assert total(tmp_path / "out") == 50
+
+
+def test_a_file_from_the_far_future_costs_only_itself(tmp_path: Path) -> None:
+    """2446: what ext4 makes of some damaged times, and more nanoseconds than 64 bits hold."""
+    good = write(tmp_path / "good.txt", made.script(0.5, start_ns=50 * NS))
+    texts: dict[str, bytes | str] = {
+        "far.data": made.capture(1.0).file(),
+        "far.log": "Nov 15 20:20:10 node-1 systemd[1]: ecs.service: Scheduled restart job\n",
+        "far.txt": sysstat.mpstat([{0: sysstat.IDLE}] * 3).partition("\n")[2],
+        "stat": "cpu  1 0 2 3 0 0 0 0 0 0\ncpu0 1 0 2 3 0 0 0 0 0 0\nbtime 1794773712\n",
+    }
+    far = [write(tmp_path / name, text) for name, text in texts.items()]
+    for path in far:
+        os.utime(path, (15_032_385_535, 15_032_385_535))
+    report = by_name(do_import(tmp_path / "out", good, *far))
+    assert {name: one.state for name, one in report.items()} == dict.fromkeys(report, "imported")
+    assert total(tmp_path / "out") == 150
+
+
+@pytest.mark.parametrize("seconds", [99_999_999_999, -9_223_372_036])
+def test_an_offset_out_of_all_reach_costs_only_what_it_is_for(seconds: int, tmp_path: Path) -> None:
+    capture = write(tmp_path / "a.data", made.capture(1.0).file())
+    table = write(tmp_path / "a.txt", sysstat.mpstat([{0: sysstat.IDLE}] * 3))
+    report = by_name(do_import(tmp_path / "out", capture, table, offset_ns=seconds * NS))
+    assert {name: one.state for name, one in report.items()} == {
+        "a.data": "failed", "a.txt": "imported",
+    }  # fmt: skip
+    assert "more than 230 years from 1970" in report["a.data"].problems[0]
 
 
 def test_what_only_lies_in_a_folder_is_passed_over(tmp_path: Path) -> None:

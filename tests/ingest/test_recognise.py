@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,16 @@ def test_a_perf_map_needs_its_name_to_tell_whose_it_is(tmp_path: Path) -> None:
 def test_any_bytes_are_something_or_nothing(data: bytes) -> None:
     for one in FORMATS:
         assert one.matches(data, Path("perf-1.map")) in (True, False)
+
+
+COPY = "### 1794773717.630 uptime=5.579\ncpu  1 0 2 3 0 0 0 0 0 0\ncpu0 1 0 2 3 0 0 0 0 0 0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=" * 300_000, "-" * 300_000, COPY[:-1] + " " * 100_000, f"time,a{' ' * 60_000}x\n1,2\n3,4\n"],
+)
+def test_a_line_without_end_takes_no_time(text: str, tmp_path: Path) -> None:
+    began = time.process_time()
+    made.do_import(tmp_path / "out", made.write(tmp_path / "in.txt", text))
+    assert time.process_time() - began < 5

@@ -91,6 +91,12 @@ def test_other_times_tell_no_zone(line: str) -> None:
     assert told(line) == (0, None)
 
 
+def test_a_leap_day_is_in_no_year_near_that_of_another_time() -> None:
+    assert told("Feb 29 10:00:00 n a[1]: valid until 2026-02-01T05:27:14.304639979Z") == (0, None)
+    lines = [f"Feb 29 10:00:0{i} n a[1]: now=2020-02-29T09:00:0{i}.5Z" for i in range(3)]
+    assert told(*lines) == (-4, HOUR_NS)
+
+
 def test_lines_that_contradict_each_other_tell_nothing() -> None:
     lines = [f"Aug  5 07:27:14 n a[1]: 2023-08-05T0{hour}:27:14.5Z" for hour in (3, 4, 5, 6)]
     assert told(*lines) == (-3, None)

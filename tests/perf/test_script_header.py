@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from datetime import datetime
 
 from hypothesis import given
@@ -68,6 +69,13 @@ def test_no_header_says_nothing() -> None:
 @given(st.binary(max_size=300), st.integers(0, len(NEW)))
 def test_damage_is_harmless(noise: bytes, at: int) -> None:
     parse(NEW[:at] + noise + NEW[at:])
+
+
+def test_a_line_of_blanks_takes_no_time() -> None:
+    began = time.process_time()
+    for line in (b"# a" + b" " * 100_000 + b"x", b"# a: x" + b" " * 100_000 + b"x"):
+        assert parse(line + b"\n" + NEW).hostname == "gpu-node-54"
+    assert time.process_time() - began < 2
 
 
 def test_a_line_with_a_date_tells_two_clocks() -> None:

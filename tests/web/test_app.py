@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from base64 import b64decode
 from collections.abc import Coroutine
@@ -30,6 +31,7 @@ from exhume.web.report import REPORTS
 from exhume.web.routes import QUESTIONS, Question
 from exhume.web.security import is_loopback
 from tests.cli.story import record
+from tests.ingest import made
 from tests.ingest.made import do_import
 from tests.store.make import SECOND, START, by_hand
 from tests.store.test_ended import imported
@@ -83,6 +85,19 @@ def test_the_cores_of_a_capture_alone_are_those_of_any_of_its_stretches(tmp_path
     worst = np.frombuffer(b64decode(cells["worst"]), np.uint8).reshape(6, 70)
     assert worst[known["cores"].index(64), 20:23].tolist() == [200] * 3
     assert cells["node_worst_core"][20:23] == [64] * 3
+
+
+def test_a_capture_that_seems_to_be_of_1970_can_be_asked(tmp_path: Path) -> None:
+    """Archives that are made to be the same each time set all files' times to 0 or 1."""
+    path = made.write(tmp_path / "a.data", made.capture(20.0).file())
+    os.utime(path, (1, 1))
+    do_import(tmp_path / "out", path)
+    asker = client(tmp_path / "out")
+    window = asker.get("/api/recording").json()["measured"]
+    assert window["start"] < 0
+    answer = asker.get("/api/cores", params=window)
+    assert answer.status_code == 200, answer.text
+    assert asker.get("/api/cores", params={"start": "1e10"}).status_code == 400
 
 
 def test_of_imported_files_what_was_measured_is_told_apart(tmp_path: Path) -> None:

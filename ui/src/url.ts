@@ -17,7 +17,7 @@ export function written({ start, end }: Span): string {
 }
 
 export function readSpan(text: string | null): Span | null {
-  const match = /^(\d{1,11}(?:\.\d{1,9})?)-(\d{1,11}(?:\.\d{1,9})?)$/.exec(text ?? '')
+  const match = /^(-?\d{1,11}(?:\.\d{1,9})?)-(-?\d{1,11}(?:\.\d{1,9})?)$/.exec(text ?? '')
   if (!match) return null
   const span = { start: Number(match[1]), end: Number(match[2]) }
   return span.start < span.end ? span : null

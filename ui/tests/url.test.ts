@@ -40,6 +40,7 @@ test('an instant stays a stretch, and nothing at its ends is left out', () => {
   const told = (start: number, end: number) => readSpan(written({ start, end }))
   expect(told(1794712447.771234, 1794712447.7712343)).toEqual({ start: 1794712447.7712, end: 1794712447.7713 })
   expect(told(1794712447.77126, 1794712448.77124)).toEqual({ start: 1794712447.7712, end: 1794712448.7713 })
+  expect(told(-18.990001, 1.01)).toEqual({ start: -18.9901, end: 1.01 })
   expect(told(1794773996.169, 1794774010.4693)).toEqual({ start: 1794773996.169, end: 1794774010.4693 })
 })
 

@@ -93,7 +93,9 @@ class Runs(Struct, frozen=True):
         """The starts in each of so many equal parts of it."""
         inside = (self.start_ns >= window.start_ns) & (self.start_ns < window.end_ns)
         length = max(1, window.end_ns - window.start_ns)
-        part = (self.start_ns[inside] - window.start_ns) * parts // length
+        # Of some years in nanoseconds 64 bits don't hold sixty times as much.
+        part = ((self.start_ns[inside] - window.start_ns) * (parts / length)).astype(np.int64)
+        part = np.minimum(part, parts - 1)
         found = np.bincount(part, weights=self.count[inside], minlength=parts)
         return tuple(found.astype(np.int64).tolist())
 

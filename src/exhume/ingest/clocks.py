@@ -44,6 +44,9 @@ _KEPT_NS = 2 * NS
 """Files whose times are as far from each other as their folders' names have kept their own."""
 # `perf record -p 812`: before that process runs there is no sample.
 _OF_SOME = re.compile(r"-[gnqsv]*[ptu].*|--(?:pid|tid|uid)(?:=.*)?")
+_LAST_NS = 7_258_118_399 * 1_000_000_000
+"""The end of 2199: no date that is later is read anywhere, and ext4 takes some damaged time of a
+file for 2446, which is more nanoseconds than 64 bits hold."""
 _MOST_UPTIME_NS = 20 * 365 * DAY_NS
 WALL_TIMES = Claim(0, Trust.MEASURED, "its times are wall times")
 
@@ -133,12 +136,17 @@ class ClockHints(Struct, frozen=True):
             how = f"guessed: it ended when its header says it was captured, {taken}"
             return Claim(written - done_ns, Trust.FILE_TIME, how)
         how = "guessed: it ended when the file was last written; --offset sets it"
-        return Claim(path.stat().st_mtime_ns - last_ns, Trust.FILE_TIME, how)
+        return Claim(written_ns(path) - last_ns, Trust.FILE_TIME, how)
 
 
 def _holds(whole: tuple[int, int], first_ns: int, last_ns: int) -> bool:
     """A text has its header's clock, or what is above it is of something else."""
     return whole[0] <= first_ns and last_ns <= whole[1] + NS
+
+
+def written_ns(path: Path) -> int:
+    """When the file was written, as it says."""
+    return min(path.stat().st_mtime_ns, _LAST_NS)
 
 
 def is_wall_time(first_ns: int | None) -> bool:

@@ -14,7 +14,7 @@ from exhume.model.fields import BY_ID
 from exhume.sources import meminfo, vmstat
 
 _UNIT = re.compile(
-    r"^(?P<name>.+?)[ _.(\[]*(?<![a-z])"
+    r"^(?P<name>.{1,200}?)[ _.(\[]*(?<![a-z])"
     r"(?P<unit>bytes|kib|kb|mib|mb|gib|gb|pages|ns|usec|us|msec|ms|seconds|secs|sec|s)[)\]]?$"
 )
 _BYTES = {

@@ -22,6 +22,7 @@ from exhume.ingest.clocks import ClockHints, name_host
 from exhume.ingest.inputs import Input, Missing, expand, folders_inside
 from exhume.ingest.manifest import Manifest
 from exhume.ingest.piped import Tell, tell_nobody, without_pipes
+from exhume.ingest.placed import PlacedInput, out_of_reach
 from exhume.ingest.placing import Placing
 from exhume.ingest.pool import Failed, Pool
 from exhume.ingest.recognise import EXPECTED, Format, Role, recognise
@@ -184,7 +185,12 @@ def _read_and_merge(
 
 def _merge(work: _Import, tell: Callable[[int], None]) -> None:
     """Put into the recording what was read so far."""
-    ready = work.placing.settled()
+    ready: list[PlacedInput] = []
+    for one in work.placing.settled():
+        if why := out_of_reach(one):
+            work.reports[str(one.task.input.path)] = _failed(one.task, Failed(why))
+        else:
+            ready.append(one)
     room.make_room(work.memory)
     failed: dict[str, Failed] = {}
     merges = work.placing.merges(ready)

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from exhume.derive.stamps import CTIME, ISO, NS, StampFinder, Years, fraction_ns
 from exhume.errors import ParseError
 from exhume.ingest import dmesg_json
-from exhume.ingest.clocks import DAY_NS, name_time_ns
+from exhume.ingest.clocks import DAY_NS, name_time_ns, written_ns
 from exhume.ingest.context import Context
 from exhume.ingest.kernel_boots import Boots, BootTracker, boots_of
 from exhume.ingest.kernel_lines import (
@@ -217,7 +217,7 @@ class KernelLog(Struct, LogParser):
             named = name_time_ns(folder, zone)
         when = "its name says" if named is not None else "the file was written"
         how = f"guessed: its last line was new when {when}; --offset sets it"
-        return Claim((named or self.path.stat().st_mtime_ns) - last_ns, Trust.NONE, how)
+        return Claim((named or written_ns(self.path)) - last_ns, Trust.NONE, how)
 
     def kernel_claim(self) -> Claim | None:
         told = self._tracker.boots[-1].told.claim()

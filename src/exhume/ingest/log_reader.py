@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from exhume.derive.stamps import StampFinder, some_years
+from exhume.ingest.clocks import written_ns
 from exhume.ingest.context import Context
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import CHUNK_EVENTS, Entry, LogEvents
@@ -147,4 +148,4 @@ def newest_ns(path: Path) -> int:
         stamp = StampFinder(some_years()).find(text)
         if stamp is not None:
             return stamp.time_ns
-    return path.stat().st_mtime_ns
+    return written_ns(path)

@@ -23,7 +23,8 @@ NS = 1_000_000_000
 DAY_S = 86_400
 # Before sysstat 8.1 it ended with the date. Some leave out the name of the host.
 HEADER = re.compile(
-    rb"^(?:\S+ (?P<release>\S+)(?: \((?P<host>[^()\n]+)\))?[ \t]+(?P<date>[^\t\n]+?)[ \t]+"
+    rb"^(?:\S+ (?P<release>\S+)(?: \((?P<host>[^()\n]+)\))?[ \t]{1,20}"
+    rb"(?P<date>[^\t\n]{1,80}?)[ \t]{1,20}"
     rb"_(?P<machine>\w+)_[ \t]+\((?P<cores>\d{1,6}) CPU\)"
     rb"|Linux (?P<old_release>\d\S+) \((?P<old_host>[^()\n]+)\)[ \t]+(?P<old_date>\d\S{5,19}))"
     rb"[ \t]*\r?$",

@@ -21,6 +21,8 @@ _OTHER_ZONE = (
     "no other file tells of that time, the nearest is {:.1f} h off: if its local times are not "
     "UTC, import all into a fresh directory with --zone"
 )
+_FURTHEST_NS = 231 * 31_556_952 * 1_000_000_000
+"""From 1970: nanoseconds in 64 bits reach to 2262."""
 _TOGETHER_NS = 1800 * 1_000_000_000
 _ZONES_NS = 15 * 3600 * 1_000_000_000
 
@@ -35,6 +37,20 @@ class PlacedInput(Struct, frozen=True):
     """Stretches of wall time whose samples others have."""
     covered: Covered | None = None
     """What its samples cover, besides."""
+
+
+def out_of_reach(one: PlacedInput) -> str | None:
+    """What is wrong with an input that would be of a time which can't be kept."""
+    for piece, claim in one.pieces:
+        if claim is None or piece.span_ns is None:
+            continue
+        if max(abs(at + claim.offset_ns) for at in piece.span_ns) > _FURTHEST_NS:
+            how = claim.how or "by its own times"
+            return (
+                f"{one.task.input.path}, its times would be more than 230 years from 1970 ({how}): "
+                "tell it with --offset, or set the file's own time (touch -d)"
+            )
+    return None
 
 
 def covered_by(

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from exhume.errors import ParseError
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.boot_times import BootTimes
-from exhume.ingest.clocks import copied_ns, says_zone
+from exhume.ingest.clocks import copied_ns, says_zone, written_ns
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import LinePrefix, chunks, indent_of
 from exhume.ingest.lines import without_colours
@@ -184,7 +184,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
             how += ", taken as UTC" if zone is None else ", in the zone told"
         claim, edge = Claim(0, Trust.FILE_NAME, how), ""
     else:
-        at = source.path.stat().st_mtime_ns
+        at = written_ns(source.path)
         claim = Claim(0, Trust.FILE_TIME, "guessed: when the file was last written")
     reader.look(_Block(None, text, 1, is_whole=True), Moment(at, None, source.path.name))
     blocks, events = reader.table.take()

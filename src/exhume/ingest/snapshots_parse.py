@@ -42,7 +42,7 @@ _COUNTED = (
 )
 _COMMAND = re.compile(r"\bwc\b|\|")
 """Of a heading that says what was counted: `docker ps -a | wc -l`."""
-_UNIT = re.compile(r"[\w:\\.@-]+\.service")
+_UNIT = re.compile(r"[\w:\\.@-]{1,255}\.service")
 _ORDERED = {3: ("cpu", "io", "memory"), 4: ("cpu", "io", "irq", "memory")}
 """`cat /proc/pressure/*` gives them by name."""
 _FIXED = frozenset(

@@ -63,12 +63,13 @@ _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTI
 # `==> /proc/pressure/cpu <==` of head and tail, `--- cgroups`, `# cat /proc/stat`, a path alone,
 # `$ docker ps -a`, `root@gpu-7:~# docker ps -a`, `[root@gpu-7 ~]# docker ps -a`; `+ docker ps -a`
 # of a shell that shows what it does, and the command alone; `sh-4.2# cat /proc/stat`, `/ # date`
-# and `gpu-7$ date` of shells in containers
+# and `gpu-7$ date` of shells in containers. What goes to the end of its line stays there: a line
+# without an end would be looked at again from each of its characters.
 _DECORATED = (
-    rb"(?:==> .* <==|[-=*#$+]{1,4} .*|[-=*#]{3,}.*|/[\w./@:\\-]+"
-    rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*"
-    rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*)?"
-    rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*)?)[ \t]*"
+    rb"(?:==> .* <==|[-=*#$+]{1,4} .*+|[-=*#]{3,}+.*+|/[\w./@:\\-]+"
+    rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*+"
+    rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*+)?"
+    rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*+)?)[ \t]*"
 )
 _DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
 _HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
@@ -77,7 +78,7 @@ _HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
 _GREPPED = re.compile(
     rb"^(?P<path>\S*cgroup\.stat(?=:nr_)|(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE
 )
-_NAMED = re.compile(r"([A-Za-z][^:=]*?)[:=]\s*(\d+) ?([kKMG]i?B)?(?=[\s,;]|$)")
+_NAMED = re.compile(r"([A-Za-z][^:=]{0,100}?)[:=]\s*(\d+) ?([kKMG]i?B)?(?=[\s,;]|$)")
 _BLANK = re.compile(rb"\n[ \t]*\n")
 _WITH_BLANKS = frozenset({"systemctl show", "systemctl list-units"})
 _BY_LINE = frozenset(

@@ -26,6 +26,7 @@ from exhume.derive.stamps import (
     some_years,
 )
 from exhume.ingest import kernel_lines
+from exhume.ingest.clocks import written_ns
 from exhume.ingest.context import Context
 from exhume.ingest.kernel_pairs import KernelPairs
 from exhume.ingest.lines import head_lines, lines_of, unpasted
@@ -245,7 +246,7 @@ class MonotonicLog(Struct, LogParser):
         if self.offset_ns is not None:
             return Claim(self.offset_ns, Trust.TOLD, f"--offset {self.offset_ns / NS:.9g}")
         how = "guessed: its last line was new when the file was written; --offset sets it"
-        return Claim(self.path.stat().st_mtime_ns - last_ns, Trust.NONE, how)
+        return Claim(written_ns(self.path) - last_ns, Trust.NONE, how)
 
     def notes(self) -> list[str]:
         return ["its clock is taken for the kernel log's"]

@@ -111,7 +111,9 @@ def _of_line(stamp: Stamp, text: str) -> Iterator[_Vote]:
         at = ISO.read(found, Years(0))
         if at is None:
             continue
-        years, apart = _nearest(stamp, at)
+        if (nearest := _nearest(stamp, at)) is None:
+            continue
+        years, apart = nearest
         has_zone = found[ISO.zone] is not None
         # When a job was due may be a whole number of hours away, but has no fractions of a second.
         is_now = has_zone and int(found[7] or 0) > 0
@@ -120,8 +122,11 @@ def _of_line(stamp: Stamp, text: str) -> Iterator[_Vote]:
             yield _Vote(years, stamp.has_year, east if is_now and not stamp.has_zone else None)
 
 
-def _nearest(stamp: Stamp, at: int) -> tuple[int, int]:
-    """How many years to add to the stamp, and how far it is from that time then."""
+def _nearest(stamp: Stamp, at: int) -> tuple[int, int] | None:
+    """How many years to add to the stamp, and how far it is from that time then.
+
+    None of the 29th of February, where no year near has one: a certificate ends some day.
+    """
     if stamp.has_year:
         return 0, stamp.time_ns - at
     taken = datetime.fromtimestamp(stamp.time_ns // NS, UTC)
@@ -129,9 +134,8 @@ def _nearest(stamp: Stamp, at: int) -> tuple[int, int]:
     for year in range((told := datetime.fromtimestamp(at // NS, UTC).year) - 1, told + 2):
         try:
             moved = taken.replace(year=year)
-        except ValueError:  # the 29th of February
+        except ValueError:
             continue
         apart = int(moved.timestamp()) * NS + stamp.time_ns % NS - at
         found.append((abs(apart), year - taken.year, apart))
-    _, years, apart = min(found)
-    return years, apart
+    return min(found)[1:] if found else None

@@ -10,7 +10,8 @@ from msgspec import Struct
 MAX_HEADER_BYTES = 1 << 20
 _DATED_BYTES = 1 << 18
 
-_LINE = re.compile(r"^[ \t]*#\s*([a-z][a-z ]*?)\s*:\s*(.*?)\s*$", re.MULTILINE)
+# A line may be all blanks, so what is between the words is bounded.
+_LINE = re.compile(r"^[ \t]*#[ \t]*([a-z][a-z ]{0,40}?)[ \t]{0,40}:(.*)$", re.MULTILINE)
 # `# event : name = cpu-clock, , id = { 7, 8 }, type = 1, …, { sample_period, sample_freq } = 97, …`
 _EVENT = re.compile(r"^name = (?P<name>.+?), ")
 _VALUE = re.compile(r"\{ sample_period, sample_freq \} = (\d+)")
@@ -64,9 +65,9 @@ def parse(text: bytes) -> ScriptHeader:
     events: list[str] = []
     for key, value in _LINE.findall(lines):
         if key == "event":
-            events.append(value)
+            events.append(value.strip())
         else:
-            values.setdefault(key, value)
+            values.setdefault(key, value.strip())
     online, present = (_count(values.get(f"nrcpus {one}", "")) for one in ("online", "avail"))
     command = values.get("cmdline", "")
     clock = _CLOCK.search(lines)

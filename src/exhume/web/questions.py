@@ -18,7 +18,9 @@ MAX_COLUMNS = 4000
 MAX_VALUES = 256
 _MODES = tuple(mode.name.lower() for mode in Mode)
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
-_SECONDS: dict[str, Json] = {"type": "number", "minimum": 0}
+_FURTHEST_SECONDS = 9.2e9
+"""From 1970, to either side: so many nanoseconds are in 64 bits."""
+_SECONDS: dict[str, Json] = {"type": "number"}
 _TEXT: dict[str, Json] = {"type": "string"}
 _NUMBER: dict[str, Json] = {"type": "integer"}
 
@@ -140,7 +142,7 @@ def _seconds(query: QueryParams, name: str, default_ns: int) -> int:
         value = float(text)
     except ValueError:
         raise _wrong(name, "a time in epoch seconds") from None
-    if not 0 <= value < 1e11:
+    if not abs(value) < _FURTHEST_SECONDS:  # below 0: what a file from 1970 tells of
         raise _wrong(name, "a time in epoch seconds")
     return round(Decimal(repr(value)) * 10**9)  # as it is written: by floats it is 0.2 µs off
 
