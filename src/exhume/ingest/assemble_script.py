@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from msgspec.structs import replace
 
-from exhume.ingest import made_code, script_ids, script_text
+from exhume.ingest import made_code, script_ids, script_names, script_text
 from exhume.ingest.clocks import is_wall_time
 from exhume.ingest.collect import NO_SAMPLES, TOO_MANY, Collector, dropped, named_ratio
 from exhume.ingest.context import Context
@@ -69,6 +69,8 @@ class ScriptAssembler:
         self._times = ScriptTimes()
         self._comms: dict[str, int] = {}
         """Names of threads, numbered."""
+        self._no_names: Bool = np.empty(0, np.bool_)
+        """Of each, whether it is what perf writes where it knows none."""
         self._comm_numbers: I64 = np.empty(0, np.int64)
         """By the number that the text's reader gives them."""
         self._made_up: I32 = np.empty(0, np.int32)
@@ -158,13 +160,21 @@ class ScriptAssembler:
         self._collected.seen.guessed_idle += int(rests.sum())
         self._collected.seen.nameless_idle += int((is_nameless & ~rests).sum())
         rows = wanted & ~is_idle
-        comm = self._comm_numbers[columns.comm[rows]]
-        ids = (column[rows].astype(np.int64) for column in (pid, tid))
-        thread = self._threads.add(*ids, comm, most=MOST_THREADS)
+        own, of_thread = pid[rows].astype(np.int64), tid[rows].astype(np.int64)
+        comm = self._named(own, of_thread, self._comm_numbers[columns.comm[rows]])
+        thread = self._threads.add(own, of_thread, comm, most=MOST_THREADS)
         if (thread < 0).any():
             thread[thread < 0] = self._other_threads()
         node = self._stacks.nodes(comm, columns.stack[rows].astype(np.int64), list(self._comms))
         self._collected.keep(time[rows], core[rows], thread, node)
+
+    def _named(self, pid: I64, tid: I64, comm: I64) -> I64:
+        fresh = [script_names.is_none(name) for name in list(self._comms)[len(self._no_names) :]]
+        self._no_names = np.append(self._no_names, np.array(fresh, np.bool_))
+        if not self._no_names[comm].any():
+            return comm
+        known = [self._threads.column(number) for number in range(3)]
+        return script_names.named((pid, tid, comm), known, self._no_names)
 
     def _ids(self, block: ScriptBlock) -> tuple[I32, I32]:
         """Of processes and of threads."""
