@@ -283,12 +283,11 @@ def main() -> None:
                 break
             print(f"\nWith frame pointers, {title}")
             recorded = record(folder, [str(program), *depth], args.samples, alone=True)
-            found = compare(folder, recorded, has_whole_stacks=True)
-            compare_text(folder, found.plain_cpu_seconds)
+            compare_text(folder, compare(folder, recorded).plain_cpu_seconds)
         for title, load in WITHOUT.items():
             print(f"\nWithout frame pointers, {title}")
             recorded = record(folder, load, args.samples, alone=False)
-            found = compare(folder, recorded, has_whole_stacks=False)
+            found = compare(folder, recorded)
             compare_text(folder, found.plain_cpu_seconds)
         compare_pieces(folder, recorded, found.script_wall_seconds)
 
@@ -300,8 +299,7 @@ class Others(Struct, frozen=True):
     """That the plain parser takes for its text."""
 
 
-def compare(folder: Path, data: Path, *, has_whole_stacks: bool) -> Others:
-    """`has_whole_stacks`: then ten times perf script is asked for (docs/decisions/0006)."""
+def compare(folder: Path, data: Path) -> Others:
     text = folder / "perf.txt"
     samples, size = decode(data), data.stat().st_size
     print(
@@ -319,15 +317,14 @@ def compare(folder: Path, data: Path, *, has_whole_stacks: bool) -> Others:
     show("perf script, to nowhere", samples, size, nowhere, None, "")
     show("decode (CPU)", samples, size, best_of(3, lambda: decode(data)), script, "≥ 2,000 k/s")
     ours = best(ROUNDS, lambda: import_(folder, data))
-    target = "≥ 10 ×, " if has_whole_stacks else ""
-    show("exhume import", samples, size, ours, script, f"{target}≤ 500 MiB")
+    show("exhume import", samples, size, ours, script, "≥ 10 ×, ≤ 500 MiB")
     show("  against perf script to nowhere", samples, size, ours, nowhere, "")
     alone = best(ROUNDS, lambda: import_(folder, data, jobs=1))
     show("  with one process", samples, size, alone, script, "")
     # What others do to come as far: perf's text, and a script that sums up its stacks.
     plain = best_of(1, lambda: _plain_script.read(text))
     collapsed = script.wall_seconds + plain
-    told = f"exhume import: {collapsed / ours.wall_seconds:.1f} ×  ≥ 10 ×"
+    told = f"exhume import: {collapsed / ours.wall_seconds:.1f} ×"
     print(f"{_line('perf script and a plain parser', samples, size, collapsed, None)}  {told}")
     long = folder / "long.data"
     repeated(data, long, 5)
