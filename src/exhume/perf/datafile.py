@@ -35,7 +35,7 @@ CHUNK_BYTES = 16 << 20
 """Of records that are handed on together: of fewer the same is named more often."""
 DUMPS_CHUNK_BYTES = 8 << 20
 """Where stacks come as copies of memory, which are kept until they can be unwound."""
-STEP_BYTES = 1 << 18
+STEP_BYTES = 1 << 20
 """Read at a time, and walked: what the processor's cache holds."""
 _LEAST_CHUNK_BYTES = 1 << 16
 # arch/x86/include/uapi/asm/perf_regs.h; perf asks for all but segment registers that are not used.
