@@ -5,8 +5,12 @@
 Records a load until there are enough samples. What is compared is how long one waits; CPU seconds
 and the memory of the largest process stand beside it. exhume reads a large file with all cores,
 perf script with one; how exhume does with one is a row of its own. Both sides name the same
-symbols, from the same files. perf script writes its text to a file, as whoever goes on with it
-does, and to nowhere, which is quicker.
+symbols, from the same files.
+
+perf script ends with one of two things (docs/decisions/0006). End to end, it is stacks that are
+summed up, by the script for that which comes with perf itself: no text in between, and no recording
+that can be asked for a second or a core either. Half-way, it is text of hundreds of megabytes, in a
+file, as whoever goes on with it needs it, or nowhere, which is quicker.
 
 Two things decide the ratio, so both are shown. Starting and reading symbols takes the same whatever
 the capture: another row has the records five times over, each time later. And perf script takes its
@@ -292,6 +296,14 @@ def main() -> None:
         compare_pieces(folder, recorded, found.script_wall_seconds)
 
 
+def check_sum(folded: Path, samples: int) -> None:
+    """Who sums up must have seen them all."""
+    lines = folded.read_text("utf-8", "replace").splitlines()
+    summed = sum(int(line.rpartition(" ")[2]) for line in lines)
+    if summed != samples:
+        print(f"  perf script summed up {summed:,} of {samples:,} samples", flush=True)
+
+
 class Others(Struct, frozen=True):
     script_wall_seconds: float
     """That perf script takes for a sample."""
@@ -299,8 +311,15 @@ class Others(Struct, frozen=True):
     """That the plain parser takes for its text."""
 
 
+def summing_script() -> list[str]:
+    """What makes perf script sum up stacks by itself; empty where perf came without it."""
+    found = subprocess.run(["perf", "--exec-path"], capture_output=True, text=True, check=True)
+    path = Path(found.stdout.strip(), "scripts", "python", "stackcollapse.py")
+    return ["-s", str(path)] if path.exists() else []
+
+
 def compare(folder: Path, data: Path) -> Others:
-    text = folder / "perf.txt"
+    text, summing = folder / "perf.txt", summing_script()
     samples, size = decode(data), data.stat().st_size
     print(
         f"perf.data: {samples:,} samples, {size / 1e6:,.0f} MB, {size / samples:.0f} B and "
@@ -308,19 +327,28 @@ def compare(folder: Path, data: Path) -> Others:
     )
     print("seconds one waits, × against perf script; CPU seconds in brackets")
 
-    def script_of(path: Path, out: Path | None = None) -> Cost:
-        return of_process(["perf", "script", "-f", "-i", str(path)], out)
+    def script_of(path: Path, out: Path | None = None, *options: str) -> Cost:
+        return of_process(["perf", "script", "-f", "-i", str(path), *options], out)
 
+    whole = None
+    if summing:
+        folded = folder / "perf.folded"
+        whole = best(ROUNDS, lambda: script_of(data, folded, *summing))
+        show("perf script end to end", samples, size, whole, None, "")
+        check_sum(folded, samples)
+    else:
+        print("perf script end to end: this perf has no scripts in Python")
     script = best(ROUNDS, lambda: script_of(data, text))
-    show("perf script, to a file", samples, size, script, None, "")
+    show("perf script, text in a file", samples, size, script, None, "")
     nowhere = best(ROUNDS, lambda: script_of(data))
-    show("perf script, to nowhere", samples, size, nowhere, None, "")
+    show("perf script, text to nowhere", samples, size, nowhere, None, "")
     show("decode (CPU)", samples, size, best_of(3, lambda: decode(data)), script, "≥ 2,000 k/s")
     ours = best(ROUNDS, lambda: import_(folder, data))
-    show("exhume import", samples, size, ours, script, "≥ 10 ×, ≤ 500 MiB")
-    show("  against perf script to nowhere", samples, size, ours, nowhere, "")
+    show("exhume import, against end to end", samples, size, ours, whole, "≥ 10 ×, ≤ 500 MiB")
+    show("  against its text in a file", samples, size, ours, script, "")
+    show("  against its text to nowhere", samples, size, ours, nowhere, "")
     alone = best(ROUNDS, lambda: import_(folder, data, jobs=1))
-    show("  with one process", samples, size, alone, script, "")
+    show("  with one process, end to end", samples, size, alone, whole, "")
     # What others do to come as far: perf's text, and a script that sums up its stacks.
     plain = best_of(1, lambda: _plain_script.read(text))
     collapsed = script.wall_seconds + plain
