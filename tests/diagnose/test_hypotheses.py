@@ -279,8 +279,9 @@ def test_who_frees_memory_because_a_file_was_written_to_wants_none(
 
 
 def test_who_empties_a_cgroup_does_not_meet_its_limit() -> None:
-    frames = {"try_to_free_mem_cgroup_pages": 900, "mem_cgroup_force_empty_write": 900, "main": 1000}
-    seen = observation(processes=(process("victim", 5),), frame_ms={"victim": frames})
+    freeing = {"try_to_free_mem_cgroup_pages": 900, "mem_cgroup_force_empty_write": 900}
+    frames = {"victim": {"main": 1000} | freeing}
+    seen = observation(processes=(process("victim", 5),), frame_ms=frames)
     told = judged(scene(seen, stalls(), core=None, place="untested"))
     assert not told.suspects
 
