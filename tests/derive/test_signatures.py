@@ -218,6 +218,12 @@ def test_what_the_hardware_corrected_is_no_fault() -> None:
         "Waiting for the actor, will fail with GetTimeoutError: after 60s",
         "0 Workers (tasks / actors) killed due to memory pressure (OOM), 1 Workers crashed",
         "    except asyncio.TimeoutError:",
+        "missed 0 heartbeats",
+        "missed heartbeats: 0, late: 0",
+        "peers count as dead when they missed 5 heartbeats",
+        "will restart the worker if it missed 3 health checks",
+        "heartbeat interval 10s, allowed missed heartbeats 3",
+        "no missed health checks",
     ],
 )
 def test_what_is_set_counted_as_none_or_went_well_is_no_harm(line: str) -> None:
@@ -366,6 +372,11 @@ def test_ordinary_lines_of_programs_mean_nothing(line: str) -> None:
         ("rpc timeout after 250.5ms", 0.2505),
         ("worker-3 was unresponsive for 8.1 seconds", 8.1),
         ("request timed out after 1.2.3s", "1.2.3"),
+        ("health check missed: no answer for 5300 ms", 5.3),
+        ("heartbeat missed, no reply for 0.7 s", 0.7),
+        ("Heartbeat late by 4.2s (interval 10s)", 4.2),
+        ("no heartbeat from 10.0.0.4:7946 for 12s", 12.0),
+        ("event loop blocked for 4200 ms", 4.2),
     ],
 )
 def test_how_long_somebody_waited_comes_in_seconds(line: str, seconds: float | str) -> None:

@@ -122,6 +122,13 @@ def test_softirqs_that_stand_still_while_the_timer_ticks_are_deferred() -> None:
     assert (one.core, round(one.window.seconds)) == (1, 6)
 
 
+def test_softirqs_that_run_beside_thousands_of_timer_interrupts_do_not_stand_still() -> None:
+    """Whoever sleeps for microseconds makes thousands a second, and they raise no softirq."""
+    ticks = counter("irq.timer", [400] * 20 + [6_000] * 6 + [400] * 34, "1")
+    runs = counter("softirq.timer", [40] * 20 + [60] * 6 + [40] * 34, "1")
+    assert not found("deferred-softirqs", observation(series=[ticks, runs]))
+
+
 def test_drops_limits_and_crowded_queues_are_told() -> None:
     drops = counter("softnet.dropped", burst(0, 30), "2")
     limit = counter("nic.stat", burst(0, 9), "eth0 bw_out_allowance_exceeded")

@@ -253,6 +253,58 @@ def test_whoever_frees_memory_for_its_own_cgroup_is_told_of_though_nothing_was_c
     assert any("/proc/pressure/memory" in gap for gap in told.gaps)
 
 
+FREEING = {"try_to_free_mem_cgroup_pages": 1.0, "shrink_node": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_reclaim"),
+    [
+        ({}, True),
+        ({"mem_cgroup_force_empty_write": 1.0}, False),
+        ({"user_proactive_reclaim": 0.9, "memory_reclaim": 0.9}, False),
+        ({"memory_max_write": 0.1}, True),
+    ],
+)
+def test_who_frees_memory_because_a_file_was_written_to_wants_none(
+    asked: dict[str, float], is_reclaim: bool
+) -> None:
+    told = judged(
+        hogged(
+            occupant("payer", 0.95, FREEING | asked), holds=[hold(at, long) for at, long in TIMES]
+        )
+    )
+    against = [one.reason for one in told.rejected if one.kind == "memory-reclaim"]
+    assert ("memory-reclaim" in {one.kind for one in told.suspects}) == is_reclaim
+    assert any("because it was told to" in reason for reason in against) == (not is_reclaim)
+
+
+def test_who_empties_a_cgroup_does_not_meet_its_limit() -> None:
+    freeing = {"try_to_free_mem_cgroup_pages": 900, "mem_cgroup_force_empty_write": 900}
+    frames = {"victim": {"main": 1000} | freeing}
+    seen = observation(processes=(process("victim", 5),), frame_ms=frames)
+    told = judged(scene(seen, stalls(), core=None, place="untested"))
+    assert not told.suspects
+
+
+def test_several_waits_in_one_hold_are_one_dose() -> None:
+    """A real-time hog leaves a twentieth of each second, and whoever runs then is late anew: each
+    wait is of a second, however long the hold."""
+    late = [[0.7], [1.0], [0.9], [0.9], [1.0], [0.8], [1.0], [0.9, 0.7, 0.8, 0.9, 0.7]]
+    late.append([1.0, 1.0, 0.8, 0.8, 0.8, 0.8])
+    lengths = [0.7, 1.2, 0.9, 1.6, 1.8, 2.9, 3.7, 5.6, 6.7]
+    holds = [hold(60.0 * at, length) for at, length in enumerate(lengths, 1)]
+    waits = [
+        symptom(60 * at + turn, long)
+        for at, each in enumerate(late, 1)
+        for turn, long in enumerate(each)
+    ]
+    seen = observation(holds=holds)
+    hog = occupant("payer", 0.95, user_share=0.0, core_ns=900_000_000)
+    told = judged(scene(seen, waits, [hog]))
+    assert (told.verdict.status, told.suspects[0].kind) == ("found", "kernel-hog")
+    assert told.chain[1].tests.dose == "passed"
+
+
 def flooded(*senders: Usage) -> Scene:
     seen = observation(series=[bumps("softnet.processed", 100, 90_000, "1")])
     made = scene(seen, stalls(), [occupant("ksoftirqd/1", 0.5, is_kernel_thread=True)], softirq=0.8)

@@ -34,3 +34,15 @@ def test_who_unwinds_need_not_wait_for_names(tmp_path: Path) -> None:
     files.note({1: FileIdentity("/gone", b"", (254, 0, 7, 0))})
     assert files.cfi(1) is None
     assert list(files.by_hash) == [1]
+
+
+def test_shared_memory_takes_no_room_from_programs(tmp_path: Path) -> None:
+    """Each mapping of /dev/zero has an inode of its own: a program that makes thousands is not one
+    of thousands of programs."""
+    files = CaptureFiles(Places(Host(root=tmp_path)), Features(), recorded_ns=1 << 62)
+    shared = range(100, 100 + (1 << 15))
+    files.note({n: FileIdentity("/dev/zero (deleted)", b"", (0, 1, n, n)) for n in shared})
+    assert not files.is_full
+    files.note({1: FileIdentity("/late", b"", (254, 0, 7, 0))})
+    files.settle()
+    assert (files.by_hash[1].path, files.by_hash[100].path) == ("/late", "/dev/zero (deleted)")

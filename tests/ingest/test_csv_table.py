@@ -113,6 +113,16 @@ def test_a_table_without_times_or_fields_is_none(text: str) -> None:
     assert not csv_table.is_table(text.encode())
 
 
+def test_cgroups_beside_their_directories_are_what_the_kernel_keeps(tmp_path: Path) -> None:
+    pieces = read(tmp_path, "time;cgroups;directories\n1794773717;420;12\n1794773727;540;12\n")
+    assert values(pieces, "memcg.tracked") == {"": [420, 540]}
+    assert values(pieces, "memcg.live") == {"": [12, 12]}
+    alone = read(tmp_path, "time,cgroups,forks\n1794773717,420,7\n", "alone.csv")
+    assert not values(alone, "memcg.tracked"), "of what, nobody says"
+    both = read(tmp_path, "time,memory_cgroups,dirs,cgroups\n1794773717,420,12,9\n", "both.csv")
+    assert values(both, "memcg.tracked") == {"": [420]}
+
+
 @given(st.binary(max_size=300), st.integers(0, 300))
 def test_no_table_is_too_odd(damage: bytes, place: int) -> None:
     text = ZOMBIES.encode()

@@ -9,7 +9,7 @@ from exhume.ingest.boot_clocks import Anchor
 from exhume.ingest.inputs import expand
 from exhume.ingest.manifest import Finished, Manifest, has_log_of
 from exhume.ingest.piece import Claim, ClockKind, Trust
-from exhume.ingest.report import InputReport
+from exhume.ingest.report import ZONE_IN_DOUBT, InputReport
 from exhume.model.window import Window
 from exhume.store import layout
 from tests.ingest.made import write
@@ -51,6 +51,17 @@ def test_a_log_tells_of_the_time_from_its_first_line_to_when_it_was_written(tmp_
         assert not has_log_of(root, "node", Window(5, 10)), "not begun"
         assert not has_log_of(root, "node", Window(30, 40)), "written before"
         assert not has_log_of(root, "other", Window(5, 11))
+
+
+def test_a_log_that_may_be_of_another_zone_is_no_witness(tmp_path: Path) -> None:
+    """An out-of-memory kill at 11:50 of an unknown zone, and a capture of 19:50 UTC: that nobody
+    was harmed is not known."""
+    note = replace(finished(tmp_path / "a", "a" * 16), modified_ns=30)
+    doubt = f"{ZONE_IN_DOUBT}, the nearest is 8.0 h off"
+    note = replace(note, report=replace(note.report, notes=("12 of 20 lines", doubt)))
+    layout.import_path(tmp_path).mkdir()
+    Manifest(layout.import_path(tmp_path)).add(note)
+    assert not has_log_of(tmp_path, "node", Window(15, 40))
 
 
 def test_a_line_that_a_crash_cut_off_is_not_there(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from time import gmtime, strftime
 
+import pytest
 from msgspec import Struct
 
 from exhume.ingest.piece import Claim, Trust
@@ -124,3 +125,69 @@ def test_a_kernel_log_is_in_the_zone_of_the_tables_beside_it(tmp_path: Path) -> 
     assert "UTC-07:00" in report.clock
     assert report.window is not None
     assert report.window.start_ns == (wall + 300) * NS
+
+
+PAUSED = "ena 0000:00:05.0 eth0: TX q 4 is paused for too long (threshold 5000000). Time since "
+BOOT = 1_777_790_000
+"""2026-05-03 06:33:20 UTC"""
+
+
+def dmesg_of(east_hours: float, *boot: str) -> str:
+    """What dmesg -T printed there: 40 minutes since the boot."""
+    said = [(0, "Linux version 5.4.0 (a@b)"), *((4, line) for line in boot)]
+    said.append((2400, f"{PAUSED}last napi 5612000 usec."))
+    local = BOOT + east_hours * 3600
+    when = [strftime("%a %b %e %H:%M:%S %Y", gmtime(local + at)) for at, _ in said]
+    lines = zip(when, (text for _, text in said), strict=True)
+    return "".join(f"[{at}] {text}\n" for at, text in lines)
+
+
+def stat_copies(start: int, booted: int) -> str:
+    row = "{0} 0 {0} 5 0 0 0 0 0 0\n"
+    copy = f"### {{1}}\ncpu  {row}cpu0 {row}ctxt 7\nbtime {booted}\nprocesses 9\n"
+    return "".join(copy.format(at, start + at) for at in range(60))
+
+
+@pytest.mark.parametrize("east_hours", [-8, 0, 2, 5.5])
+def test_a_kernel_log_is_in_the_zone_in_which_its_boot_is_that_of_the_copies(
+    tmp_path: Path, east_hours: float
+) -> None:
+    """The copies are of a minute, and the log of all the time since the boot."""
+    stat = made.write(tmp_path / "stat.log", stat_copies(BOOT + 2380, BOOT))
+    log = made.write(tmp_path / "dmesg.txt", dmesg_of(east_hours))
+    window = by_name(do_import(tmp_path / "out", stat, log))["dmesg.txt"].window
+    assert window is not None
+    assert window.start_ns == (BOOT + 2400) * NS
+
+
+def test_copies_of_another_boot_tell_no_zone(tmp_path: Path) -> None:
+    rebooted = BOOT + 8 * 3600 + 77
+    stat = made.write(tmp_path / "stat.log", stat_copies(rebooted + 900, rebooted))
+    log = made.write(tmp_path / "dmesg.txt", dmesg_of(0))
+    window = by_name(do_import(tmp_path / "out", stat, log))["dmesg.txt"].window
+    assert window is not None
+    assert window.start_ns == (BOOT + 2400) * NS
+
+
+@pytest.mark.parametrize(
+    ("east_hours", "clock"),
+    [
+        (-8, f"rtc_cmos 00:05: setting system clock to 2026-05-03T06:33:24 UTC ({BOOT + 4})"),
+        (5.5, f"rtc_cmos 00:05: setting system clock to 2026-05-03T06:33:24 UTC ({BOOT + 4})"),
+        (-8, f"audit: type=2000 audit({BOOT + 3}.572:1): state=initialized"),
+    ],
+)
+def test_a_kernel_log_of_local_times_tells_its_zone_where_the_kernel_names_its_own(
+    tmp_path: Path, east_hours: float, clock: str
+) -> None:
+    log = made.write(tmp_path / "dmesg.txt", dmesg_of(east_hours, clock))
+    report = by_name(do_import(tmp_path / "out", log))["dmesg.txt"]
+    assert report.window is not None
+    assert report.window.start_ns == (BOOT + 2400) * NS
+    assert "guessed" not in report.clock
+
+
+def test_a_hardware_clock_that_agrees_may_run_in_local_time(tmp_path: Path) -> None:
+    clock = f"rtc_cmos 00:05: setting system clock to 2026-05-03T06:33:24 UTC ({BOOT + 4})"
+    log = made.write(tmp_path / "dmesg.txt", dmesg_of(0, clock))
+    assert "guessed" in by_name(do_import(tmp_path / "out", log))["dmesg.txt"].clock

@@ -16,6 +16,9 @@ from exhume.model.window import Window
 
 STARVED_NS = 500_000_000
 _LEAST_TICKS = 50
+_STILL = 2.0
+"""Softirqs a second. A share of the ticks alone says little: whoever samples or sleeps for
+microseconds makes thousands of timer interrupts a second, and they raise no softirq."""
 _LEAST_FLAT_SECONDS = 1.5
 
 
@@ -47,7 +50,7 @@ def deferred_softirqs(seen: Observation) -> Iterator[Finding]:
         ran_at = dict(zip(ran.end_ns.tolist(), ran.values.tolist(), strict=True))
         flat = np.array(
             [
-                rate >= _LEAST_TICKS and ran_at.get(end, np.inf) < 0.02 * rate
+                rate >= _LEAST_TICKS and ran_at.get(end, np.inf) < min(_STILL, 0.02 * rate)
                 for end, rate in zip(ticked.end_ns.tolist(), ticked.values.tolist(), strict=True)
             ],
             np.bool_,

@@ -45,12 +45,19 @@ def by_ratio(
     return "failed", f"{per_start:.0f} zombies a start: they come from elsewhere"
 
 
-def follows(pace: F64, agreement: float, counterfactual: Outcome) -> bool | None:
-    """Where it starts at an even pace, interval by interval, the order of those is chance."""
-    if counterfactual == "passed" or agreement >= LEAST_AGREEMENT:
+def follows(
+    pace: F64, agreement: float, counterfactual: Outcome, *, is_program: bool
+) -> bool | None:
+    """Where it starts at an even pace, interval by interval, the order of those is chance. And
+    whatever loops on a node is slowed down together when that is held up: by that alone no program
+    is told from any other, such as the `sleep 1` of who collects the evidence."""
+    if counterfactual == "passed":
         return True
-    is_even = float(pace.std()) <= _EVEN * float(pace.mean())
-    return None if is_even or not np.isfinite(agreement) else False
+    if not np.isfinite(agreement) or float(pace.std()) <= _EVEN * float(pace.mean()):
+        return None
+    if agreement >= LEAST_AGREEMENT:
+        return None if is_program else True
+    return False
 
 
 def by_bound(at_most: float, explained: float) -> tuple[Outcome, str]:

@@ -156,9 +156,9 @@ def _weigh(seen: Observation, one: Lifecycle, wall: I64, count: I64, gains: Gain
         if misses:
             dose, contradiction = leak_ratio.by_bound(per_start, gained / all_gained)
         else:
-            follow = leak_ratio.follows((started / seconds)[told], agreement, counterfactual)
-            makes = makes_cgroups(seen, one)
-            is_program = one.kind == "process"
+            makes, is_program = makes_cgroups(seen, one), one.kind == "process"
+            pace = (started / seconds)[told]
+            follow = leak_ratio.follows(pace, agreement, counterfactual, is_program=is_program)
             dose, contradiction = leak_ratio.by_ratio(
                 gains, started, per_start, follow, makes=makes, is_program=is_program
             )

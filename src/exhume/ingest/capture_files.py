@@ -14,9 +14,11 @@ from exhume.perf.datafeatures import Features
 from exhume.perf.records import FileIdentity
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbols.cfi import Cfi
+from exhume.perf.symbols.mapped import VDSO, no_file_reason
 from exhume.perf.symbols.table import SymbolTable
 
 _MAX_FILES = 1 << 15
+_MAX_OTHERS = 1 << 17
 
 
 class CaptureFiles:
@@ -29,13 +31,17 @@ class CaptureFiles:
         self.is_local = False
         """It was recorded on this machine."""
         self.by_hash: dict[int, MappedCode] = {}
+        self._others: dict[str, MappedCode] = {}
+        """What is no file, by path: shared memory has another inode for each mapping."""
+        self._of_others = 0
+        """How many of `by_hash` are among these."""
         self._waiting: dict[int, FileIdentity] = {}
         """Until it is asked for names: by then more have shown whether it was recorded here."""
         self._doubts: dict[str, str] = {}
 
     @property
     def is_full(self) -> bool:
-        return len(self.by_hash) + len(self._waiting) >= _MAX_FILES
+        return len(self.by_hash) - self._of_others + len(self._waiting) >= _MAX_FILES
 
     def is_known(self, hash_: int) -> bool:
         """Need nobody say what file it is?"""
@@ -43,10 +49,21 @@ class CaptureFiles:
 
     def note(self, files: Mapping[int, FileIdentity]) -> None:
         for hash_, identity in files.items():
-            if not self.is_known(hash_):
+            if self.is_known(hash_):
+                continue
+            if identity.path != VDSO and no_file_reason(identity.path):
+                self._note_other(hash_, identity.path)
+            else:
                 self._waiting[hash_] = identity
         if self._programs is not None:
             self._take(self._programs)
+
+    def _note_other(self, hash_: int, path: str) -> None:
+        """It has no symbols, so of more than these nothing is missed but what it was called."""
+        if self._of_others < _MAX_OTHERS:
+            shared = self._others.setdefault(path, MappedCode("", path))
+            self.by_hash[hash_] = shared
+            self._of_others += 1
 
     def settle(self) -> None:
         """Whether it was recorded here shows by the files that were mapped so far, or never."""

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 
 from msgspec import Struct
 
@@ -54,6 +56,7 @@ _CALLED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"slab_reclaimable|reclaimable_slab", "memory.slab_reclaimable_bytes"),
     )
 )  # fmt: skip
+_CGROUPS = re.compile(r"(?i:#? ?(?:num_|nr_|n_)?cgroups?(?:[ _](?:count|total))?)")
 _PRESSURE = re.compile(r"(?:psi|pressure)_(cpu|memory|mem|io|irq)_(some|full)(?:_total)?")
 _MEMINFO = {key.lower(): field for field, key in meminfo.CHOSEN}
 _VMSTAT = {keys[0]: field for field, keys in vmstat.CHOSEN}
@@ -66,6 +69,17 @@ class Column(Struct, frozen=True):
     """What a number in it is multiplied with."""
     note: str = ""
     """What was assumed."""
+
+
+def columns_of(headers: Sequence[str]) -> dict[int, Column]:
+    """By their place in the table, those that somebody knows."""
+    found = {index: column for index, one in enumerate(headers) if (column := column_of(one))}
+    known = {column.field for column in found.values()}
+    if "memcg.live" in known and not known & {"memcg.tracked", "memcg.zombies"}:
+        # Beside the directories of memory cgroups it is these that are counted.
+        places = (index for index, one in enumerate(headers) if _CGROUPS.fullmatch(one.strip()))
+        found |= {index: Column("memcg.tracked", 1.0) for index in islice(places, 1)}
+    return found
 
 
 @lru_cache(maxsize=1024)  # each copy of a file has the same names

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
-from exhume.ingest.csv_fields import Column, column_of
+from exhume.ingest.csv_fields import Column, columns_of
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.piece import Facts, Hints, Piece, clock_pieces, with_facts
 from exhume.ingest.row_table import SLOT_NS
@@ -99,7 +99,7 @@ def _tables(head: bytes) -> Iterator[tuple[str, list[str], list[str], int]]:
 
 def _shape(delimiter: str, names: Sequence[str], row: Sequence[str], skip: int) -> Shape | None:
     plain = [name.strip().strip("#\ufeff").strip().lower() for name in names]
-    columns = {index: column for index, name in enumerate(names) if (column := column_of(name))}
+    columns = columns_of(names)
     # A large number may look like a time: not in a column whose name says what it is.
     times = [
         i

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +17,7 @@ from msgspec import Struct, field
 from exhume.derive.stamps import CTIME, ISO, NS, StampFinder, Years, fraction_ns
 from exhume.errors import ParseError
 from exhume.ingest import dmesg_json
+from exhume.ingest.boot_clocks import zone_apart
 from exhume.ingest.clocks import DAY_NS, name_time_ns, written_ns
 from exhume.ingest.context import Context
 from exhume.ingest.kernel_boots import Boots, BootTracker, boots_of
@@ -32,8 +34,9 @@ from exhume.ingest.kernel_lines import (
     USER_SPACE,
     priority,
 )
+from exhume.ingest.kernel_pairs import WALL_TIMES, KernelHints
 from exhume.ingest.lines import head_lines, lines_of, unpasted
-from exhume.ingest.local_times import LocalTimes
+from exhume.ingest.local_times import MINUTE_NS, LocalTimes, ToldTimes
 from exhume.ingest.log_entries import Entry
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
 from exhume.ingest.piece import Claim, ClockKind, Hints, Piece, Trust
@@ -50,13 +53,15 @@ _AGAIN = re.compile(
     r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{1,16}) [\w.-]{1,64} (?:kernel: ?)?(?P<text>.+)"
 )
 _SAID_BEFORE = 200
+_BOOT_LINES = 20_000
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     is_json = dmesg_json.is_json(source.head())
     with source.open() as stream:
         boots = boots_of(_raw_times(_lines(stream, is_json=is_json)))
-    local = LocalTimes(context.clock.zone)
+    with source.open() as stream:
+        local = LocalTimes(context.clock.zone, own=_own_zone(_lines(stream, is_json=is_json)))
     has_minutes = any(MINUTE.match(unpasted(line)) for line in head_lines(source.head()))
     log = KernelLog(
         source.path, context.clock.offset_ns, local, is_json, boots, has_minutes=has_minutes
@@ -66,6 +71,23 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
 
 def _lines(stream: BinaryIO, *, is_json: bool) -> Iterator[str]:
     return dmesg_json.as_lines(lines_of(stream)) if is_json else lines_of(stream)
+
+
+def _own_zone(lines: Iterable[str]) -> ToldTimes:
+    """Of what dmesg -T printed, by the wall time that the kernel itself names as it boots.
+
+    Where both agree it may be UTC, or the hardware clock runs in local time: then nothing is told.
+    """
+    finder, hints = StampFinder(Years(0), (CTIME,)), KernelHints()
+    for line in islice(lines, _BOOT_LINES):
+        if not any(word in line for word in WALL_TIMES) or not (found := DATED.match(_bare(line))):
+            continue
+        stamp = finder.find(found["stamp"])
+        if stamp is not None:
+            hints.look(stamp.time_ns, found["text"])
+    said = hints.claim()
+    east = None if said is None else zone_apart(Claim(0, Trust.NONE, ""), said)
+    return ToldTimes(east_ns=east * MINUTE_NS if east else None)
 
 
 def _bare(line: str) -> str:
@@ -108,6 +130,8 @@ class KernelLog(Struct, LogParser):
     _is_raw: bool = True
     _kernel: str = ""
     _node: str = ""
+    _booted_ns: int | None = None
+    """By the times of its lines."""
     _tracker: BootTracker = field(default_factory=BootTracker)
     _summed_ns: int = 0
     _said: dict[str, int] = field(default_factory=dict)
@@ -181,7 +205,7 @@ class KernelLog(Struct, LogParser):
 
     def _entry(self, at: int, text: str, level: int, facility: int | None) -> Entry | None:
         """None for what the log has said before."""
-        self._learn(text)
+        self._learn(at, text)
         if self._is_raw:
             boot = self._tracker.saw(at, text)
             if boot is None:
@@ -196,9 +220,9 @@ class KernelLog(Struct, LogParser):
             return Entry(at, user["text"], False, level, "", user["program"], int(user["pid"]))
         return Entry(at, text, not facility, level)
 
-    def _learn(self, text: str) -> None:
+    def _learn(self, at: int, text: str) -> None:
         if (found := _VERSION.match(text)) is not None:
-            self._kernel = found[1]
+            self._kernel, self._booted_ns = found[1], at
         elif not self._node and "ostname" in text[:40]:
             told = _HOSTNAME.match(text)
             self._node = told[1] if told else ""
@@ -224,7 +248,12 @@ class KernelLog(Struct, LogParser):
         return told if told is not None and told.trust >= Trust.UPTIME else None
 
     def hints(self) -> Hints:
-        return Hints(self._node, self._kernel)
+        if self._is_raw:
+            return Hints(self._node, self._kernel)
+        east_ns = self.times.own.east_ns
+        zone_ns, is_local = None if east_ns is None else -east_ns, self.clock == ClockKind.OWN
+        booted_ns = self._booted_ns if is_local else None
+        return Hints(self._node, self._kernel, zone_ns=zone_ns, booted_ns=booted_ns)
 
     def notes(self) -> list[str]:
         boots, found = len(self._tracker.boots), []

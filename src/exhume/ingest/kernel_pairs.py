@@ -35,6 +35,9 @@ _RTC = re.compile(
 # audit: type=2000 audit(1794773713.572:1): state=initialized
 _AUDIT = re.compile(r"audit\((\d{9,10})\.(\d{3}):\d{1,12}\)")
 
+WALL_TIMES = ("audit(", "setting system clock to", "RTC time: ")
+"""One of these is in each line that `KernelHints` looks at."""
+
 
 class _Bounds:
     """What lines say of the difference between the two clocks."""

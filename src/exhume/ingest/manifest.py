@@ -18,7 +18,7 @@ from exhume.ingest.boot_marks import NO_MARKS
 from exhume.ingest.inputs import Input
 from exhume.ingest.overlaps import Covered
 from exhume.ingest.piece import Claim, ClockKind, Trust
-from exhume.ingest.report import InputReport
+from exhume.ingest.report import ZONE_IN_DOUBT, InputReport
 from exhume.model.window import Window
 from exhume.store import layout
 
@@ -92,20 +92,25 @@ class Manifest:
 def has_log_of(root: Path, node: str, window: Window) -> bool:
     """Was a log imported that would have told of harm to that node in that time?
 
-    A kernel's log ends with the last thing that went wrong, not when it was copied: that was at
-    the time of its file at the latest. `root`: the recording, which has a folder of its own below
-    that of the import where there are several.
+    Not one whose local times may be of another zone: then it tells of another time. A kernel's log
+    ends with the last thing that went wrong, not when it was copied: that was at the time of its
+    file at the latest. `root`: the recording, which has a folder of its own below that of the
+    import where there are several.
     """
     logs = (
         (one, one.told)
         for folder in (root, root.parent)
         for one in Manifest(layout.import_path(folder)).all()
-        if one.node == node and one.told is not None
+        if one.node == node and one.told is not None and not _is_in_doubt(one)
     )
     return any(
         told.start_ns < window.end_ns and max(told.end_ns, one.modified_ns) > window.start_ns
         for one, told in logs
     )
+
+
+def _is_in_doubt(one: Finished) -> bool:
+    return any(note.startswith(ZONE_IN_DOUBT) for note in one.report.notes)
 
 
 def _decode(values: dict[str, Any]) -> Finished:

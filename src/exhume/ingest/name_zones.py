@@ -45,6 +45,15 @@ def zoned(claim: Claim, own: Span, known: Iterable[Claim], others: Sequence[Span
     return replace(claim, how=f"guessed: {claim.how}, or a time zone; --zone tells")
 
 
+def zone_of_boot(local_ns: int, known: Iterable[Claim]) -> int | None:
+    """What takes local times to wall time, by when the kernel booted in them and what others say
+    of that. None: they tell of another boot, or of none."""
+    said = Claim(local_ns, Trust.NONE, "")
+    zones = (zone_apart(said, one) for one in known if one.trust >= Trust.BOOT_TIME)
+    east = next((one for one in zones if one is not None), None)
+    return None if east is None else -east * MINUTE_NS
+
+
 def _in_zone(claim: Claim, east_minutes: int) -> Claim:
     if not east_minutes:
         return replace(claim, is_local=False)

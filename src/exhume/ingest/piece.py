@@ -80,6 +80,8 @@ class Hints(Struct, frozen=True):
     boot: Marks = NO_MARKS
     zone_ns: int | None = None
     """What takes the node's local times to wall time, where its own logs tell."""
+    booted_ns: int | None = None
+    """When its kernel booted, by local times that don't say their zone."""
 
 
 class Interval(Struct, frozen=True):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from exhume.ingest.overlaps import Covered, Span
 from exhume.ingest.piece import Claim
-from exhume.ingest.report import InputReport
+from exhume.ingest.report import ZONE_IN_DOUBT, InputReport
 from exhume.ingest.work import PieceSummary, ReadTask
 from exhume.model.window import Window
 
@@ -18,8 +18,8 @@ LOGS = (
 )  # fmt: skip
 """Formats whose lines tell of harm, if there is any."""
 _OTHER_ZONE = (
-    "no other file tells of that time, the nearest is {:.1f} h off: if its local times are not "
-    "UTC, import all into a fresh directory with --zone"
+    f"{ZONE_IN_DOUBT}, the nearest is {{:.1f}} h off: if its local times are not UTC, import all "
+    "into a fresh directory with --zone"
 )
 _FURTHEST_NS = 231 * 31_556_952 * 1_000_000_000
 """From 1970: nanoseconds in 64 bits reach to 2262."""

@@ -16,7 +16,7 @@ from exhume.ingest.clocks import DAY_NS
 from exhume.ingest.collect import TOO_MANY, TOO_MANY_TOGETHER
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge_tasks import LEFT_BY_CRON, merge_tasks
-from exhume.ingest.name_zones import zoned
+from exhume.ingest.name_zones import zone_of_boot, zoned
 from exhume.ingest.node_names import host_named
 from exhume.ingest.nodes import NAMELESS, Nodes
 from exhume.ingest.overlaps import Span, left_out, note, without
@@ -102,11 +102,16 @@ class Placing:
         return with_zone_notes(self._each_once(placed))
 
     def _learn_zones(self, inputs: Sequence[Read]) -> None:
+        known = [*self._anchors, *self._said(inputs)]
         for task, pieces in inputs:
+            node = self._nodes.of(task, pieces)
+            own = [one.claim for one in known if one.node in (node, "")]
             for piece in pieces:
-                if piece.hints.zone_ns is not None:
-                    node = self._nodes.of(task, pieces)
-                    self._zones.setdefault(node, piece.hints.zone_ns % DAY_NS)
+                zone_ns = piece.hints.zone_ns
+                if zone_ns is None and piece.hints.booted_ns is not None:
+                    zone_ns = zone_of_boot(piece.hints.booted_ns, own)
+                if zone_ns is not None:
+                    self._zones.setdefault(node, zone_ns % DAY_NS)
 
     def _said(self, inputs: Sequence[Read]) -> list[Anchor]:
         """All that they say of the kernel's clock."""

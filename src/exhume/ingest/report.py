@@ -8,6 +8,9 @@ from msgspec import Struct
 
 from exhume.model.window import Window
 
+ZONE_IN_DOUBT = "no other file tells of that time"
+"""So begins the note on a log whose local times may be of another zone than was taken."""
+
 
 class InputReport(Struct, frozen=True):
     path: str

@@ -23,6 +23,7 @@ _FAULTS_FLOOR = 50_000
 _ENOUGH_ZOMBIES = 1_000
 _PRESSED_US = 100_000
 _LEAST_FREEING = 0.2
+_MOSTLY = 0.5
 
 
 def page_faults(scene: Scene) -> Iterator[Suspicion]:
@@ -181,12 +182,22 @@ def reclaim(scene: Scene) -> Iterator[Suspicion]:
             victim=scene.symptom.victim,
             details={"function": found.function, "by_limit": "yes" if limited else "no"},
             actions=_reclaim_actions(culprit, limited=limited is not None),
-            contradiction=(
+            contradiction=_asked_for(holder.occupant.frames, found.share)
+            or (
                 f"it frees memory slowly because it walks {level:,} zombies"
                 if level >= _ENOUGH_ZOMBIES and match(holder.occupant.frames, "zombie-walk")
                 else ""
             ),
         )
+
+
+def _asked_for(frames: Mapping[str, float], freeing: float) -> str:
+    """What says that most of it was freed because a file was written to; empty where nothing does.
+    Whoever does that has memory, and no limit stands in its way."""
+    asked = match(frames, "asked-reclaim")
+    if asked is None or asked.share < _MOSTLY * freeing:
+        return ""
+    return f"it frees memory because it was told to ({asked.function}): it wants none itself"
 
 
 def cgroup_limit(scene: Scene) -> Iterator[Suspicion]:
@@ -199,7 +210,7 @@ def cgroup_limit(scene: Scene) -> Iterator[Suspicion]:
     own = [path for path in cgroups_of(scene.seen, victim) if path.strip("/")]
     series = scene.seen.node_series("pressure.memory.some_us")
     frees = _share_of(scene.seen.frame_ms.get(victim, {}), "memcg-limit")
-    if frees is None:
+    if frees is None or _asked_for(_shares(scene.seen.frame_ms[victim]), frees[1]):
         return
     if not own or series is None:
         yield _own_limit(scene, victim, own, frees)
@@ -292,9 +303,13 @@ def _own_limit(
 
 def _share_of(frames: Mapping[str, int], path_id: str) -> tuple[str, float] | None:
     """The function of that path with most time, and its share of all the process's core time."""
-    whole = max(frames.values(), default=0)
-    found = match({name: ms / whole for name, ms in frames.items()}, path_id) if whole else None
+    found = match(_shares(frames), path_id)
     return None if found is None or found.share < _LEAST_FREEING else (found.function, found.share)
+
+
+def _shares(frames: Mapping[str, int]) -> dict[str, float]:
+    whole = max(frames.values(), default=0)
+    return {name: ms / whole for name, ms in frames.items()} if whole else {}
 
 
 def _filler(scene: Scene, cgroups: Sequence[str], victim: str) -> str:
