@@ -9,8 +9,8 @@ from exhume import export
 from exhume.errors import ExhumeError
 from exhume.export import firefox, pprof
 from exhume.export.holding import held
-from exhume.export.writing import Options
 from exhume.export.words import described, window_text
+from exhume.export.writing import Options
 from exhume.model.answers import Filter
 from exhume.model.window import Window
 from exhume.store import queries
