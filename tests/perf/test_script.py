@@ -126,7 +126,7 @@ def test_a_sample_without_stacks_is_one_line_with_its_address() -> None:
             "401136 add (/x) =>     7f77990d9afb sub (/y)",
         ),
         (
-            "sched:sched_stat_runtime: comm=a b pid=9 runtime=62634 [ns] ffffffff813ad60a f+0x4 ([k])",
+            "sched:sched_stat_runtime: comm=a b runtime=62634 [ns] ffffffff813ad60a f+0x4 ([k])",
             "sched:sched_stat_runtime",
             "ffffffff813ad60a f+0x4 ([k])",
         ),
