@@ -180,6 +180,26 @@ def test_events_that_are_no_time_are_said_to_be_none(
     assert "sched:sched_switch is no measure of time on a core" in shown
 
 
+def test_percentages_of_what_is_no_time_are_shares_of_its_samples(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However fast they come: three faults within a millisecond, and then none for long."""
+    lines = [
+        f"job{n % 4} {70 + n % 4}/{70 + n % 4} [000] {5 + n // 3 + n % 3 / 1e4:.6f}: page-faults:\n"
+        "\tffffffff81003004 do_user_addr_fault+0x4 ([kernel.kallsyms])\n\n"
+        for n in range(120)
+    ]
+    text = write(tmp_path / "perf-node-1-20261115-201517-40s.txt", "".join(lines))
+    out = str(tmp_path / "out")
+    assert run(text, "--into", out) == 0
+    capsys.readouterr()
+    assert cli.main(["top", "--json", "--data", out]) == 0
+    found = json.loads(capsys.readouterr().out)
+    shares = [one["percent_of_one_core"] for one in found["processes"]]
+    assert shares == pytest.approx([25] * 4, rel=0.05)
+    assert not any("sampling rate" in note for note in found["notes"])
+
+
 @pytest.mark.parametrize(("event", "is_said"), [("cycles", True), ("cpu-clock", False)])
 def test_a_rate_that_nobody_tells_is_said_to_be_guessed(
     event: str, is_said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]

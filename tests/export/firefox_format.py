@@ -89,8 +89,12 @@ def _thread(thread: Any, meta: Any, sizes: dict[str, int]) -> None:
         assert isinstance(thread[name], kind), name
     assert {"processShutdownTime", "unregisterTime"} <= set(thread)
     samples, markers = thread["samples"], thread["markers"]
-    assert samples["weightType"] == "tracing-ms"
-    _table("samples", {k: v for k, v in samples.items() if k != "weightType"}, SAMPLES, sizes)
+    columns = dict(SAMPLES)
+    if samples["weightType"] == "samples":
+        del columns["threadCPUDelta"]  # of what is no time there is no CPU use
+    else:
+        assert samples["weightType"] == "tracing-ms"
+    _table("samples", {k: v for k, v in samples.items() if k != "weightType"}, columns, sizes)
     _table("markers", markers, MARKERS, sizes)
     times = samples["time"]
     assert times == sorted(times)

@@ -10,6 +10,7 @@ from exhume.errors import ExhumeError
 from exhume.export import firefox, pprof
 from exhume.export.holding import held
 from exhume.export.words import described, window_text
+from exhume.export.writing import Options
 from exhume.model.answers import Filter
 from exhume.model.window import Window
 from exhume.store import queries
@@ -52,6 +53,17 @@ def test_shares_of_one_core_are_of_the_time_that_was_sampled(tmp_path: Path) -> 
     seconds = queries.seconds_sampled(found, asked)
     assert seconds == queries.top(found, asked).seconds_recorded == 10
     assert b"3.10 s of core time, 31.0 % of one core" in export.write("svg", found, asked)
+
+
+@pytest.mark.parametrize("format_", ["speedscope", "firefox"])
+def test_what_is_longer_than_the_recording_is_no_month_of_nothing(
+    format_: str, tmp_path: Path
+) -> None:
+    found = recording(tmp_path)
+    made = export.make(format_, found, at(-30 * 86_400, 60 * 86_400), Filter(), Options(by="core"))
+    assert made.window == at(0, 10)
+    text = b"".join(made.pieces)
+    assert text == export.write(format_, found, at(0, 10), options=Options(by="core"))
 
 
 def test_an_unknown_format_is_named() -> None:

@@ -226,6 +226,16 @@ def test_samples_without_time_or_core_are_told_as_such(tmp_path: Path) -> None:
     assert not len(piece.sampled.sketch)  # made-up times are the same for all
 
 
+def test_births_are_not_placed_beside_samples_without_times(tmp_path: Path) -> None:
+    """Their times are perf's, those of the samples made up (`perf record --no-timestamp`)."""
+    shape = Shape(int(Bit.IP | Bit.TID))
+    records = [enc.sample(shape, Sample(ip=1, pid=70, tid=70)) for _ in range(5)]
+    records.append(enc.fork(shape, (71, 70, 71, 70), 2000 * made.NS, is_exit=True))
+    piece = piece_of(tmp_path, Capture(records, [Event(shape, value=100)]).file())
+    assert len(rows_of(piece)) == 5
+    assert piece.events == ()
+
+
 def test_programs_are_named_below_symfs_only_if_they_are_the_same(tmp_path: Path) -> None:
     program = Path("/bin/true").resolve()
     root = tmp_path / "root"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from exhume.ingest.stray_times import stray
 from tests.ingest import made
@@ -16,7 +17,7 @@ from tests.ingest.test_assemble_script import piece_of as piece_of_text
 from tests.perf import datafile_encoder as encoder
 from tests.perf import records_encoder as enc
 from tests.perf.datafile_encoder import SHAPE, Capture, Event
-from tests.perf.records_encoder import USER, Sample
+from tests.perf.records_encoder import USER, Bit, Sample, Shape
 
 DAY_NS = 86_400 * NS
 
@@ -73,3 +74,20 @@ def test_nor_does_a_damaged_perf_data(tmp_path: Path, overwritten: bool) -> None
     # What a buffer holds last may be as old as it likes.
     assert len(rows_of(piece)) == (1000 if overwritten else 999)
     assert len([one for one in piece.facts.problems if "far from" in one]) == (not overwritten)
+
+
+def test_samples_of_another_event_that_have_no_times_make_nobodys_time_stray(
+    tmp_path: Path,
+) -> None:
+    """`perf record -e cpu-clock -e page-faults/time=0/`."""
+    timed = Shape(encoder.BITS | Bit.IDENTIFIER)
+    timeless = Shape(timed.sample_type & ~Bit.TIME)
+    flags = encoder.FLAG_FREQ | encoder.FLAG_SAMPLE_ID_ALL
+    events = [Event(timed, flags=flags, ids=(1,)), Event(timeless, config=2, flags=flags, ids=(2,))]
+    records = []
+    for i in range(100):
+        at = Sample(id=1, ip=1, pid=7, tid=7, time=DAY_NS + i * NS // 100, chain=(USER, 1))
+        records += [enc.sample(timed, at), enc.sample(timeless, replace(at, id=2))]
+    piece = piece_of_data(tmp_path, Capture(records, events).file())
+    assert piece.facts.other_events == {"page-faults": 100}
+    assert (len(rows_of(piece)), piece.facts.problems) == (100, ())

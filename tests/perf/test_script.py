@@ -125,6 +125,26 @@ def test_a_sample_without_stacks_is_one_line_with_its_address() -> None:
             "branches",
             "401136 add (/x) =>     7f77990d9afb sub (/y)",
         ),
+        (
+            "sched:sched_stat_runtime: comm=a b runtime=62634 [ns] ffffffff813ad60a f+0x4 ([k])",
+            "sched:sched_stat_runtime",
+            "ffffffff813ad60a f+0x4 ([k])",
+        ),
+        (
+            "sched:sched_switch: prev_comm=a ==> next_comm=b next_prio=120 ffffffff813ad60a f",
+            "sched:sched_switch",
+            "ffffffff813ad60a f",
+        ),
+        (
+            "vpa-dtl: timebase: 21403600 reason:H_CEDE,       ready:120 c0000000000fcd28 f ([k])",
+            "vpa-dtl",
+            "c0000000000fcd28 f ([k])",
+        ),
+        (
+            "9 sdt_app:x: (4004a0) arg1=12 face     7f77990d9afb do it(int) (/opt/a b (deleted))",
+            "sdt_app:x",
+            "7f77990d9afb do it(int) (/opt/a b (deleted))",
+        ),
     ],
 )
 def test_the_code_of_a_sample_without_a_stack_is_told_from_what_stands_before_it(
@@ -132,6 +152,23 @@ def test_the_code_of_a_sample_without_a_stack_is_told_from_what_stands_before_it
 ) -> None:
     row = only(f"dd 29776 [001] 666709.771979: {rest}\n")
     assert (row.event, row.stack) == (event, f"{stack}\n")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "irq:irq_handler_entry: irq=24 name=eth0 (/dev/null)",
+        "block:block_rq_issue: 8,0 W 4096 () 1234 + 8 [kworker/0:1]",
+        "ext4:x: dev 8,1 ino      12 dead (/foo)",
+        "kmem:kmalloc: call_site=ffffffff813ad60a ptr=0xffff888100c3a000 bytes_req=64",
+        "kmem:x: x=1 7f77990d9afbface mode 12",
+        "kmem:x: x=1 ffff888100c3a000 flags of it",
+        "probe:f: (ffffffff812a3b40)",
+        "probe:f: (ffffffff812a3b40) ffff888100c3a000",
+    ],
+)
+def test_what_a_tracepoint_says_is_no_code(rest: str) -> None:
+    assert only(f"dd 29776 [001] 666709.771979: {rest}\n").stack == ""
 
 
 @pytest.mark.parametrize(

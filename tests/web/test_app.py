@@ -24,6 +24,7 @@ from exhume.export.report_markdown import markdown
 from exhume.model.case import Case
 from exhume.model.core import NO_CORE
 from exhume.model.jsonable import Json, from_jsonable
+from exhume.model.sample import Stretch
 from exhume.model.schema import schema_in
 from exhume.store.writer import write_segment
 from exhume.web.app import make_app
@@ -85,6 +86,18 @@ def test_the_cores_of_a_capture_alone_are_those_of_any_of_its_stretches(tmp_path
     worst = np.frombuffer(b64decode(cells["worst"]), np.uint8).reshape(6, 70)
     assert worst[known["cores"].index(64), 20:23].tolist() == [200] * 3
     assert cells["node_worst_core"][20:23] == [64] * 3
+
+
+def test_samples_of_what_is_no_time_are_told_apart(tmp_path: Path) -> None:
+    for name, event in (("time", "cpu-clock"), ("faults", "page-faults")):
+        data = by_hand(
+            [(0, n / 100, 0, 0) for n in range(100)],
+            stacks=(("app", "main"),),
+            stretches=(Stretch(START, event, 100.0),),
+        )
+        write_segment(tmp_path / name, data)
+        found = client(tmp_path / name).get("/api/flame").json()
+        assert found["counted"] == (["page-faults"] if name == "faults" else [])
 
 
 def test_a_capture_that_seems_to_be_of_1970_can_be_asked(tmp_path: Path) -> None:

@@ -277,6 +277,8 @@ export interface FlameColumns {
   /** How much of the window has samples behind it. */
   seconds_recorded: number | null
   samples: number
+  /** Events of the window that are no measure of time on a core (faults, switches): then samples are only counted. */
+  counted: string[]
   names: string[]
   /** Of each distinct frame. */
   modules: string[]

@@ -114,7 +114,8 @@ def run(args: argparse.Namespace) -> int:
         written = _write(made.pieces, args.output, already_gzip=args.format == "pprof")
     common.tell_problems(tuple(dict.fromkeys((*recording.problems(window), *made.notes))))
     amount = count(made.count, made.noun)
-    _tell(f"{amount}, {window.seconds:g} s, {size(written)}", args.output)
+    seconds = (made.window or window).seconds
+    _tell(f"{amount}, {seconds:g} s, {size(written)}", args.output)
     return 0
 
 

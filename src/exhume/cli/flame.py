@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         share = 0.0 if args.folded else args.min_percent / 100
         answer = queries.flame(recording, window, filter=chosen, min_share=share)
         seconds = queries.seconds_sampled(recording, window)
+        counted = queries.no_time_events(recording, window)
         if not answer.samples:
             common.need_sampled(recording, window, chosen)
     common.tell_problems((*queries.no_samples(recording), *recording.problems(window)))
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     look = common.look_of(screen)
     drawn = flame.render(
         answer, view, look, seconds_sampled=seconds, min_percent=args.min_percent,
-        is_filtered=chosen != Filter(),
+        is_filtered=chosen != Filter(), counted=counted,
     )  # fmt: skip
     common.show(screen, drawn)
     return 0

@@ -4,7 +4,8 @@ docs-developer/processed-profile-format.md and CHANGELOG-formats.md of firefox-d
 
 The first process is the machine: a track of events, and one for each core. The others are the
 processes, with a track for each thread. So each sample is there twice, once where it ran and once
-who ran. Times are in milliseconds since the window began.
+who ran. Times are in milliseconds since the window began. Samples of what is no time (faults,
+switches) count as one each, and there is no CPU use then.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from exhume.derive.printable import printable
 from exhume.export.firefox_tables import CATEGORIES, SharedTables, Strings
 from exhume.export.firefox_tracks import ANY_CORE, Track, core_tracks, thread_tracks
 from exhume.model.answers import EventAnswer
+from exhume.model.arrays import I64
 from exhume.model.profile import Profile
 
 VERSION = 60
@@ -28,6 +30,7 @@ _VISIBLE_CORES, _VISIBLE_THREADS = 64, 16
 _MS = 1e6
 _SLACK = 0.5
 """A sample that is later than this share of its own weight had idle time before it."""
+_UNITS = {"time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns"}
 _EVENT = "exhume-event"
 _EVENT_SCHEMA = {
     "name": _EVENT,
@@ -94,9 +97,9 @@ def _meta(
         "keepProfileThreadOrder": True,
         "initialVisibleThreads": [0, *visible],
         "initialSelectedThreads": [selected],
-        "sampleUnits": {"time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns"},
         "categories": CATEGORIES,
         "markerSchema": [_EVENT_SCHEMA],
+        **({"sampleUnits": _UNITS} if tables.is_of_time else {}),
     }
 
 
@@ -126,8 +129,11 @@ def _thread(
 def _samples(profile: Profile, track: Track, shared: SharedTables) -> Iterator[str]:
     samples, start_ns = profile.samples, profile.tables.window.start_ns
     at = samples.wall_ns[track.rows] - start_ns
-    weight = samples.weight_ns[track.rows]
     stack = shared.stack_of(samples.stack[track.rows])
+    if not profile.tables.is_of_time:
+        yield from _table("samples", at, stack, weight=[1] * len(at))
+        return
+    weight = samples.weight_ns[track.rows]
     # Tracks are drawn from one sample to the next. Where time went by without one, a mark of no
     # weight and no CPU use says from when on the next one ran. It has that one's stack, since half
     # of the way between the two is drawn in its colour.
@@ -139,13 +145,23 @@ def _samples(profile: Profile, track: Track, shared: SharedTables) -> Iterator[s
     weight = np.insert(weight, idle, 0)
     elapsed = np.diff(at, prepend=at[:1])
     used = np.where(is_mark, 0, np.minimum(weight, elapsed))
-    yield f'{{"length": {len(at)}, "weightType": "tracing-ms"'
-    for name, values in (
-        ("stack", ["null" if row < 0 else row for row in stack.tolist()]),
-        ("time", np.round(at / _MS, 4).tolist()),
-        ("weight", np.round(weight / _MS, 6).tolist()),
-        ("threadCPUDelta", used.tolist()),
-    ):
+    yield from _table(
+        "tracing-ms",
+        at,
+        stack,
+        weight=np.round(weight / _MS, 6).tolist(),
+        threadCPUDelta=used.tolist(),
+    )
+
+
+def _table(weight_type: str, at_ns: I64, stack: I64, **columns: Sequence[float]) -> Iterator[str]:
+    yield f'{{"length": {len(at_ns)}, "weightType": "{weight_type}"'
+    named = {
+        "stack": ["null" if row < 0 else row for row in stack.tolist()],
+        "time": np.round(at_ns / _MS, 4).tolist(),
+        **columns,
+    }
+    for name, values in named.items():
         yield f', "{name}": [{",".join(map(str, values))}]'
     yield "}"
 

@@ -3,7 +3,7 @@
 Samples are added up by core, thread and stack. The process is the root of each stack, as in a flame
 graph, and a label too. Numbers are labels with a unit, since pprof drops a zero that has none; as
 text `-tagfocus core=39` would not find them. Recordings keep names, not addresses, so locations
-have none, and mappings no range.
+have none, and mappings no range. Samples of what is no time (faults, switches) are counted only.
 """
 
 from __future__ import annotations
@@ -54,19 +54,21 @@ def messages(
     totals: ProfileTotals, seconds_sampled: float, comments: Sequence[str]
 ) -> Iterator[bytes]:
     strings = Strings()
-    cpu, nanoseconds = strings["cpu"], strings["nanoseconds"]
-    yield data(1, number(1, strings["samples"]) + number(2, strings["count"]))
-    yield data(1, number(1, cpu) + number(2, nanoseconds))
+    is_of_time = totals.tables.is_of_time
+    kinds = [("samples", "count"), ("cpu", "nanoseconds")] if is_of_time else [("samples", "count")]
+    types = [number(1, strings[kind]) + number(2, strings[unit]) for kind, unit in kinds]
+    yield b"".join(data(1, one) for one in types)
     yield from _samples(totals, strings)
     yield from _places(totals.tables.tree, strings, totals.tables.node)
     yield number(9, totals.tables.window.start_ns)
     # Shares of one core are of what was sampled: a window may begin before it and end after it.
     yield number(10, round(seconds_sampled * 1e9))
-    yield data(11, number(1, cpu) + number(2, nanoseconds))
-    yield number(12, _period_ns(totals))
+    yield data(11, types[-1])
+    if is_of_time:
+        yield number(12, _period_ns(totals))
     # One by one, not packed: old readers of repeated numbers know both, some tools only this.
     yield b"".join(number(13, strings[printable(text)]) for text in comments)
-    yield number(14, cpu)
+    yield number(14, strings[kinds[-1][0]])
     yield from strings.encoded()
 
 
@@ -96,7 +98,7 @@ def _samples(totals: ProfileTotals, strings: Strings) -> Iterator[bytes]:
             data(
                 2,
                 locations[stack]
-                + packed(2, (count, weight))
+                + packed(2, (count, weight) if tables.is_of_time else (count,))
                 + of_core.get(core, b"")
                 + of_thread[thread],
             )

@@ -3,7 +3,8 @@
 One sampled profile a core, thread or process, samples in order of time. A core and a thread run one
 thing at a time, so their profiles hold the time between samples too, as empty stacks, and are as
 long as the window. The threads of a process run side by side: its profile is the core time they
-took, one sample after the other.
+took, one sample after the other. Samples of what is no time (faults, switches) come so everywhere,
+and each counts as one.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def lanes_of(profile: Profile, by: str) -> list[Lane]:
         if len(group) == 1:
             name = f"{names[group[0]]}{ids[group[0]]}"
         is_gapless = by == "process" or name == ANY_CORE or len(group) > 1
+        is_gapless |= not profile.tables.is_of_time
         if len(rows):
             lanes.append((sum(took[n] for n in group), Lane(name, np.sort(rows), is_gapless)))
     lanes.sort(key=lambda pair: -pair[0])
@@ -111,7 +113,7 @@ def _sampled(profile: Profile, lane: Lane, stacks: _StackTexts) -> Iterator[str]
     head = {
         "type": "sampled",
         "name": lane.name,
-        "unit": "nanoseconds",
+        "unit": "nanoseconds" if profile.tables.is_of_time else "none",
         "startValue": 0,
         "endValue": sum(weights),
     }
@@ -128,6 +130,8 @@ def _timeline(profile: Profile, lane: Lane) -> tuple[list[int], list[int]]:
     """Nodes and weights; node 0, the empty stack, for time between samples."""
     samples, window = profile.samples, profile.tables.window
     nodes, weights = samples.stack[lane.rows].tolist(), samples.weight_ns[lane.rows].tolist()
+    if not profile.tables.is_of_time:
+        return nodes, [1] * len(nodes)
     if lane.is_gapless:
         return nodes, weights
     filled: list[int] = []

@@ -55,9 +55,16 @@ class Box(Struct, frozen=True):
 
 
 def chunks(
-    tree: FlameTree, *, title: str, subtitle: str, width: int, marked: Collection[str] = ()
+    tree: FlameTree,
+    *,
+    title: str,
+    subtitle: str,
+    width: int,
+    marked: Collection[str] = (),
+    is_of_time: bool = True,
 ) -> Iterator[str]:
-    """`marked`: functions to stand out, by their bare names."""
+    """`marked`: functions to stand out, by their bare names. `is_of_time`: samples that are not
+    (faults, switches) are only counted."""
     inner = width - 2 * _PAD
     boxes, left_out = layout(tree, MIN_FRAME_PX / inner)
     height = _HEAD + _ROW * (1 + max((box.level for box in boxes), default=0)) + _FOOT
@@ -67,7 +74,8 @@ def chunks(
     weight_ns = int(tree.total_ns[0]) / tree.samples if tree.samples else 1.0
     for box in boxes:
         hot = bool(box.node) and tree.frames[box.node].name in marked
-        yield _frame(tree, box, classes[box.node], inner, weight_ns, hot=hot)
+        tip = _tip(tree, box, classes[box.node], weight_ns, is_of_time=is_of_time)
+        yield _frame(tree, box, classes[box.node], inner, tip, hot=hot)
     # ]]> can't occur in a script of ours, but a test makes sure.
     yield f"</g>\n<script><![CDATA[\n{script()}\n]]></script>\n</svg>\n"
 
@@ -138,15 +146,14 @@ def _frame(
     box: Box,
     class_: FrameClass,
     inner: float,
-    weight_ns: float,
+    tip: str,
     *,
     hot: bool,
 ) -> str:
-    frame, total = tree.frames[box.node], int(tree.total_ns[box.node])
-    name = frame_name(frame) if box.node else "all"
+    total = int(tree.total_ns[box.node])
+    name = _name(tree, box)
     x, width = _PAD + box.x * inner, box.share * inner
     y = _HEAD + _ROW * box.level
-    tip = _tip(tree, box, name, class_, weight_ns)
     shade = _css(class_, crc32(name.encode()) % _SHADES) if box.node else "root"
     label = fitted(name, width)
     text = f'<text x="{x + 3:.1f}" y="{y + 12.5}">{_escaped(label)}</text>' if label else ""
@@ -162,14 +169,21 @@ def _frame(
     )
 
 
-def _tip(tree: FlameTree, box: Box, name: str, class_: FrameClass, weight_ns: float) -> str:
+def _name(tree: FlameTree, box: Box) -> str:
+    return frame_name(tree.frames[box.node]) if box.node else "all"
+
+
+def _tip(
+    tree: FlameTree, box: Box, class_: FrameClass, weight_ns: float, *, is_of_time: bool
+) -> str:
     total, own = int(tree.total_ns[box.node]), int(tree.self_ns[box.node])
     frame = tree.frames[box.node]
     place = _module(frame) if box.node else ""
     kind = _WORDS[class_] if box.node else "everything"
-    shares = f"{100 * box.share:.2f} %, {total / 1e9:.3f} s, {round(total / weight_ns):,} samples"
+    length = f", {total / 1e9:.3f} s" if is_of_time else ""
+    shares = f"{100 * box.share:.2f} %{length}, {round(total / weight_ns):,} samples"
     itself = f"; itself {100 * own / int(tree.total_ns[0]):.2f} %" if own else ""
-    return f"{name}\n{kind}{place}\n{shares}{itself}"
+    return f"{_name(tree, box)}\n{kind}{place}\n{shares}{itself}"
 
 
 def _module(frame: Frame) -> str:

@@ -17,6 +17,7 @@ from exhume.export.words import described, window_text
 from exhume.model.answers import Filter, FlameTree
 from exhume.model.fields import Field
 from exhume.model.window import Window
+from exhume.perf.eventnames import no_time
 from exhume.store import queries
 from exhume.store.queries.notes import notes
 from exhume.store.queries.profile_totals import profile_totals
@@ -87,6 +88,9 @@ class Export(Struct, frozen=True):
     """What there are `count` of."""
     notes: tuple[str, ...] = ()
     """What was left out, and why there is nothing where there is nothing."""
+    window: Window | None = None
+    """What it is of: of a window that begins before all that was recorded, or ends after it, the
+    part between. A table keeps the steps that were asked for."""
 
 
 def write(
@@ -114,10 +118,26 @@ def make(
             todo=f"one of {', '.join(_MAKERS)}",
             exit_code=EXIT_USAGE,
         )
-    made = _MAKERS[format](recording, window, filter, options or Options())
-    if made.count or made.noun != "sample":
+    part = window if format == "csv" else _recorded(recording, window)
+    made = _MAKERS[format](recording, part, filter, options or Options())
+    made = replace(made, window=part)
+    if made.noun != "sample":
         return made
+    if made.count:
+        counted = map(no_time, queries.no_time_events(recording, window))
+        return replace(made, notes=(*made.notes, *counted))
     return replace(made, notes=(*made.notes, *_why_no_samples(recording, window, filter)))
+
+
+def _recorded(recording: Recording, window: Window) -> Window:
+    """A profile of `--last 30d` would be a month of nothing with a night in it."""
+    views = recording.views(window)
+    if not views:
+        return window
+    return Window(
+        max(window.start_ns, min(view.window.start_ns for view in views)),
+        min(window.end_ns, max(view.window.end_ns for view in views)),
+    )
 
 
 def _why_no_samples(recording: Recording, window: Window, wanted: Filter) -> tuple[str, ...]:
@@ -136,10 +156,15 @@ def _folded(recording: Recording, window: Window, wanted: Filter, options: Optio
 
 def _svg(recording: Recording, window: Window, wanted: Filter, options: Options) -> Export:
     tree = queries.flame(recording, window, wanted)
-    amount = _amount(tree, queries.seconds_sampled(recording, window))
+    counted = queries.no_time_events(recording, window)
+    seconds = queries.seconds_sampled(recording, window)
+    amount = f"{tree.samples:,} samples of {', '.join(counted)}"
+    amount = amount if counted else _amount(tree, seconds)
     subtitle = " · ".join(part for part in (amount, described(wanted)) if part)
     title = options.title or f"{_node(recording, window)} · {window_text(window)}"
-    made = svg.chunks(tree, title=title, subtitle=subtitle, width=options.width)
+    made = svg.chunks(
+        tree, title=title, subtitle=subtitle, width=options.width, is_of_time=not counted
+    )
     return Export(_encoded(made), tree.samples, "sample")
 
 

@@ -158,8 +158,11 @@ class PerfAssembler:
         )
 
     def _events_near(self, seen: Seen) -> tuple[Event, ...]:
-        """What happened while it was recorded, or not long before or after."""
-        if seen.first_ns is None or seen.last_ns is None:
+        """What happened while it was recorded, or not long before or after.
+
+        Births and deaths have times even where samples have none: those are on another clock.
+        """
+        if seen.first_ns is None or seen.last_ns is None or seen.without_time:
             return ()
         near = range(max(0, seen.first_ns - _HOUR_NS), seen.last_ns + _HOUR_NS)
         found = [event for event in self._last.events if event.time_ns in near]

@@ -52,6 +52,8 @@ class Seen(Struct):
     """Samples whose time is far from those before and after them."""
     first_stray_ns: tuple[int, int] | None = None
     """What the first of them says, and the one before it."""
+    count: int = 0
+    """Samples with a time that can be, kept or not."""
     idle: int = 0
     guessed_idle: int = 0
     """Of those, what only the place in the kernel tells."""
@@ -70,6 +72,7 @@ class Seen(Struct):
         self.impossible += other.impossible
         self.stray += other.stray
         self.first_stray_ns = self.first_stray_ns or other.first_stray_ns
+        self.count += other.count
         self.idle += other.idle
         self.guessed_idle += other.guessed_idle
         self.nameless_idle += other.nameless_idle
@@ -87,6 +90,7 @@ class Seen(Struct):
         if not len(time):
             return
         self._span(int(time.min()), int(time.max()))
+        self.count += len(time)
         self.cores.update(np.flatnonzero(np.bincount(core)).tolist())
         self.cores.discard(NO_CORE)
         self.sketch.add(time, core, tid)
@@ -110,12 +114,19 @@ class Seen(Struct):
         """`rate_hz`: where the input tells it. `cores`: those that were watched."""
         if self.first_ns is None or self.last_ns is None:
             return ()
-        rate = self._rate_hz(rate_hz)
+        rate = self._rate_hz(rate_hz) if is_time_like(event) else self._mean_hz()
         last_ns = self.last_ns + round(1e9 / rate)
         return (Interval(self.first_ns, last_ns, event or UNKNOWN, rate, cores),)
 
     def _rate_hz(self, told: float | None) -> float:
         return told or (float(np.median(self.rates)) if self.rates else _UNKNOWN_RATE_HZ)
+
+    def _mean_hz(self) -> float:
+        """All that are kept weigh as much as one core for the whole time: of what is no time,
+        percentages of one core are then shares of its samples."""
+        length_ns = (self.last_ns or 0) - (self.first_ns or 0)
+        kept = self.count - self.idle
+        return (kept - 1) * 1e9 / length_ns if kept > 1 and length_ns > 0 else _UNKNOWN_RATE_HZ
 
     @property
     def fingerprint(self) -> U64:

@@ -29,6 +29,7 @@ from exhume.model.event import Event
 from exhume.model.sample import Threads
 from exhume.model.stack import StackTree
 from exhume.perf import eventnames
+from exhume.perf.attr import SampleType
 from exhume.perf.bounds import MOST_BIRTHS
 from exhume.perf.datachunk import Chunk, decode
 from exhume.perf.datadir import MAIN, parts_of, side_by_side
@@ -157,11 +158,13 @@ class PerfShare:
         if self._data.is_overwritten or not len(chunk.samples):
             return chunk
         time = chunk.samples.time.view(np.int64)
-        is_stray = stray(time, chunk.samples.cpu.astype(np.int64))
+        timed = np.flatnonzero(self._has_time().take(chunk.samples.event))
+        is_stray = stray(time[timed], chunk.samples.cpu[timed].astype(np.int64))
         if not is_stray.any():
             return chunk
-        self._collected.seen.note_stray(time, is_stray)
-        return replace(chunk, samples=pick(chunk.samples, np.flatnonzero(~is_stray)))
+        self._collected.seen.note_stray(time[timed], is_stray)
+        kept = np.delete(np.arange(len(time)), timed[is_stray])
+        return replace(chunk, samples=pick(chunk.samples, kept))
 
     def _add(self, epoch: Epoch) -> None:
         if self._data.has_dumps:
@@ -203,6 +206,11 @@ class PerfShare:
             word_count=epoch.word_count,
         )
         collected.keep(raw.time, raw.core, *self._names.name(raw))
+
+    def _has_time(self) -> Bool:
+        """Of each event, whether its samples say when they were (`-e page-faults/time=0/`)."""
+        events = self._data.events
+        return np.array([bool(one.attr.sample_type & SampleType.TIME) for one in events], np.bool_)
 
     def is_wanted(self) -> Bool:
         """Of each event, whether its samples are kept: of several only what measures time."""

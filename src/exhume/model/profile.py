@@ -36,6 +36,8 @@ class Tables(Struct, frozen=True):
     tree: StackTree
     """Parents come before their children; it need not be breadth-first."""
     threads: tuple[ProfiledThread, ...]
+    is_of_time: bool = True
+    """Do all samples measure time on a core? Else they can only be counted."""
 
 
 class SampleBatch(Struct, frozen=True):

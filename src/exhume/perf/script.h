@@ -64,6 +64,9 @@ static inline int begins_with_address(const uint8_t *p, const uint8_t *end) {
     return p > begin && p < end && *p == ' ';
 }
 
+/* Are the 16 digits at p an address in the kernel's half? POWER's begins with the longer one. */
+static inline int in_kernel_half(const uint8_t *p) { return !memcmp(p, "ffff", 4) || !memcmp(p, "c00000", 6); }
+
 /* Both halves of the product, as wyhash does it (https://github.com/wangyi-fudan/wyhash). */
 static inline uint64_t fold(uint64_t a, uint64_t b) {
     unsigned __int128 product = (unsigned __int128)a * b;

@@ -108,6 +108,31 @@ static const uint8_t *find_file(const uint8_t *p, const uint8_t *end) {
     return last;
 }
 
+/* Is there a column of 16 with an address in it: ` ffffffff813ad60a `, or spaces before a shorter one? */
+static int is_column(const uint8_t *p, const uint8_t *word, const uint8_t *after) {
+    const uint8_t *before = word;
+    while (before > p && before[-1] == ' ') before--;
+    for (const uint8_t *digit = word; digit < after; digit++)
+        if (!is_hex(*digit)) return 0;
+    return before > p && after - word <= 16 && after - before > 16;
+}
+
+/* Where the code's address stands behind what a tracepoint says (`-F +ip,+sym,+dso` without -g):
+ * `comm=perf pid=7 runtime=16574 [ns] ffffffff813ad60a update_se ([kernel.kallsyms])`. Without a file
+ * only one in the kernel's half is believed, and a symbol to the end of the line. NULL: it is not there. */
+static const uint8_t *find_traced_frame(const uint8_t *p, const uint8_t *end) {
+    const uint8_t *file = find_file(p, end), *found = NULL;
+    int has_file = file && file > p && file[-1] == ' ' && file + 1 < end && (file[1] == '/' || file[1] == '[');
+    for (const uint8_t *word = p, *after, *next; word < end && !(has_file && word >= file); word = next) {
+        after = word_end(word, end);
+        next = skip_spaces(after, end);
+        if (next == end || !is_column(p, word, after)) continue;
+        if (has_file || (after - word == 16 && in_kernel_half(word) && skip_spaces(word_end(next, end), end) == end))
+            found = word;
+    }
+    return found;
+}
+
 /* What the line of a sample without a stack says of its code, behind the event: `ADDRESS SYMBOL (FILE)`.
  * Other fields may stand before it, addresses of data among them, and behind it. perf makes columns of
  * addresses 16 wide; of those that a symbol follows the last one is the code's. NULL where there is none. */
@@ -120,7 +145,7 @@ const uint8_t *xs_lone_frame(const uint8_t *p, const uint8_t *end) {
     const uint8_t *branch = memmem(p, (size_t)(end - p), ") => ", 5);
     if (branch) end = branch + 1;
     int is_path = *p == '/'; /* `-F +cgroup` */
-    if (!begins_with_address(p, end) && !is_path && !branch) return NULL;
+    if (!begins_with_address(p, end) && !is_path && !branch) return find_traced_frame(p, end);
     const uint8_t *file = find_file(p, end);
     for (const uint8_t *word = p, *next; word < end; word = next) {
         after = word_end(word, end);

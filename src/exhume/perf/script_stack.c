@@ -88,9 +88,6 @@ static int is_address_column(const uint8_t *p) {
     return (hex_bytes(first) | (before & HIGH_BITS)) == HIGH_BITS;
 }
 
-/* Are the 16 digits at p an address in the kernel's half? POWER's begins with the longer one. */
-static int in_kernel_half(const uint8_t *p) { return !memcmp(p, "ffff", 4) || !memcmp(p, "c00000", 6); }
-
 /* What two lines that say the same have in common: symbol, file, and whose half the address is in. */
 static void hash_said(const uint8_t *symbol, const uint8_t *symbol_end, const uint8_t *file, const uint8_t *end,
                       uint64_t half, uint64_t out[2]) {

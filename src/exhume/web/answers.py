@@ -139,6 +139,9 @@ class FlameColumns(Struct, frozen=True):
     seconds_recorded: float
     """How much of the window has samples behind it."""
     samples: int
+    counted: tuple[str, ...]
+    """Events of the window that are no measure of time on a core (faults, switches): then samples
+    are only counted."""
     names: tuple[str, ...]
     modules: tuple[str, ...]
     """Of each distinct frame."""

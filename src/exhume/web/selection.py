@@ -178,6 +178,7 @@ def _columns(asked: Asked, tree: FlameTree, window: Window) -> FlameColumns:
         window=window,
         seconds_recorded=queries.seconds_sampled(asked.recording, window),
         samples=tree.samples,
+        counted=queries.no_time_events(asked.recording, window),
         names=tuple(name for name, _ in number),
         modules=tuple(module for _, module in number),
         paints=flame_shapes.PAINTS,

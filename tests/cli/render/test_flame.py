@@ -54,6 +54,16 @@ def test_shares_of_one_core_are_of_the_time_that_was_sampled() -> None:
     assert "198 % of one core" in text
 
 
+def test_samples_that_are_no_time_are_only_counted() -> None:
+    shown = drawn(
+        render(
+            flame_tree(), VIEW, look(), seconds_sampled=5, min_percent=1, counted=("page-faults",)
+        )
+    )
+    assert "100 % is 480 samples of page-faults: no measure of time on a core." in shown
+    assert "core time" not in shown
+
+
 def test_nothing_is_left_out_when_all_is_wanted() -> None:
     text = shown(flame_tree(), min_percent=0)
     assert "entry_SYSCALL_64" in text

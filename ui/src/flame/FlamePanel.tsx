@@ -71,14 +71,16 @@ export function FlamePanel({ tree, totals, change, about, extra }: Properties) {
             <b class="mono">{plain(name)}</b>
             <span class="faint"> {plain(tree.modules[tree.frame[node]!]!)} </span>
             <span>
-              {percent((100 * totals[node]!) / all)} of the selection, {percent((100 * totals[node]!) / Math.max(1e-9, tree.seconds_recorded ?? 0))} of one core
+              {percent((100 * totals[node]!) / all)} of the selection
+              {!tree.counted.length && `, ${percent((100 * totals[node]!) / Math.max(1e-9, tree.seconds_recorded ?? 0))} of one core`}
               {totals === tree.total_seconds && `, itself ${percent((100 * tree.self_seconds[node]!) / all)}`}
               {about && ` · ${about(node)}`}
             </span>
           </>
         ) : (
           <span class="faint">
-            {counted(tree.samples, 'sample')}, {duration(all)} of core time in {duration(tree.seconds_recorded ?? 0)}. Click a frame to zoom, right-click to hold it.
+            {counted(tree.samples, 'sample')}
+            {tree.counted.length ? ` of ${plain(tree.counted.join(', '))}: no measure of time on a core` : `, ${duration(all)} of core time in ${duration(tree.seconds_recorded ?? 0)}`}. Click a frame to zoom, right-click to hold it.
           </span>
         )}
         <span class="spring" />

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
@@ -50,7 +50,9 @@ def render(
     seconds_sampled: float,
     min_percent: float,
     is_filtered: bool = False,
+    counted: Sequence[str] = (),
 ) -> RenderableType:
+    """`counted`: the events of samples that measure no time."""
     lines: list[RenderableType] = [_title(tree, view, seconds_sampled)]
     total = int(tree.total_ns[0])
     if not total:
@@ -58,6 +60,9 @@ def render(
         return Group(*lines, Text(none))
     share_of_core = percent(100 * total / NS / seconds_sampled)
     used = f"100 % is {duration(total)} of core time: {share_of_core} of one core."
+    if counted:
+        shown = printable(", ".join(counted))
+        used = f"100 % is {count(tree.samples, 'sample')} of {shown}: no measure of time on a core."
     lines += [Text(used, _DIM), Text()]
     for line in walk(tree, min_percent / 100):
         lines += _draw(tree, line, look)

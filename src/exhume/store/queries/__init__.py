@@ -8,6 +8,7 @@ from exhume.store.queries.flame import flame, merge_trees
 from exhume.store.queries.late_samples import late_samples
 from exhume.store.queries.never_sampled import never_sampled
 from exhume.store.queries.not_in_files import no_cores, no_samples
+from exhume.store.queries.notes import no_time_events
 from exhume.store.queries.queues import queues
 from exhume.store.queries.recorded_cores import recorded_cores
 from exhume.store.queries.sample_map import sample_map
@@ -30,6 +31,7 @@ __all__ = [
     "never_sampled",
     "no_cores",
     "no_samples",
+    "no_time_events",
     "numa_nodes",
     "queues",
     "recorded_cores",

@@ -24,12 +24,12 @@ def notes(
         found.append(
             f"samples cover {seconds_recorded:.1f} s of the {window.seconds:.1f} s asked for"
         )
+    found.extend(map(no_time, no_time_events(recording, window)))
     lost = 0
     found.extend(_lowered_rate(recording.views(window), window))
     for view in recording.views(window):
         with recording.sparing(view):
             lost += lost_samples(view, window, cores)
-        found.extend(_no_time(view, window))
         with recording.sparing(view):
             found.extend(_gaps(view, window))
     if lost:
@@ -57,8 +57,17 @@ def lost_samples(view: SegmentView, window: Window, cores: tuple[int, ...] = ())
 
 
 def _lowered_rate(views: Sequence[SegmentView], window: Window) -> list[str]:
-    highest = max((one.rate_hz for view in views for one in view.stretches), default=0.0)
-    periods = [run.weight_ns for view in views for run in runs(view, window) if run.weight_ns]
+    """Only of what measures time: others come when they like."""
+    highest = max(
+        (one.rate_hz for view in views for one in view.stretches if is_time_like(one.event)),
+        default=0.0,
+    )
+    periods = [
+        run.weight_ns
+        for view in views
+        for run in runs(view, window)
+        if run.weight_ns and run.is_of_time
+    ]
     lowest = 1e9 / max(periods) if periods else highest
     if _hertz(lowest) == _hertz(highest):
         return []
@@ -70,10 +79,15 @@ def _hertz(rate: float) -> str:
     return f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
-def _no_time(view: SegmentView, window: Window) -> list[str]:
-    sampled = [run for run in runs(view, window) if run.weight_ns]
-    names = {stretch_at(view.stretches, run.start_ns).event for run in sampled}
-    return [no_time(name) for name in sorted(names) if not is_time_like(name)]
+def no_time_events(recording: Recording, window: Window) -> tuple[str, ...]:
+    """What was sampled in the window that is no measure of time on a core: faults, switches."""
+    names = {
+        stretch_at(view.stretches, run.start_ns).event
+        for view in recording.views(window)
+        for run in runs(view, window)
+        if run.weight_ns and not run.is_of_time
+    }
+    return tuple(sorted(names))
 
 
 def _gaps(view: SegmentView, window: Window) -> list[str]:

@@ -45,6 +45,7 @@ class SampleStream:
         self._maps: dict[str, _ViewMaps] = {}
         self._origins: dict[tuple[str, str], None] = {}
         self._events: dict[str, None] = {}
+        self._is_of_time = True
 
     def __iter__(self) -> Iterator[SampleBatch]:
         """No batch is empty."""
@@ -77,6 +78,7 @@ class SampleStream:
             event=next(iter(self._events), ""),
             tree=self._nodes.tree(),
             threads=tuple(self._threads),
+            is_of_time=self._is_of_time,
         )
 
     def leaders(self) -> I32:
@@ -91,6 +93,7 @@ class SampleStream:
                     self._maps[view.name] = _ViewMaps(view)
                     self._origins[view.origin.node, view.origin.kernel] = None
                 self._events[stretch_at(view.stretches, part.run.start_ns).event] = None
+                self._is_of_time &= part.run.is_of_time
                 found.append(self._batch(view, part, self._maps[view.name]))
         return found
 
