@@ -57,7 +57,7 @@ _CORE_TIME = "cpu.idle"
 _BARE = frozenset(
     {
         *("stat", "softirqs", "interrupts", "schedstat", "pressure", "meminfo", "vmstat"),
-        *("cgroups", "cgroup.stat", "softnet_stat", "docker ps"),
+        *("cgroups", "cgroup.stat", "cpu.stat", "softnet_stat", "docker ps"),
         *("systemctl list-units", "systemctl show"),
     }
 )
@@ -254,6 +254,7 @@ class _Reader:
             self.table.add(moment.wall_ns, readings)
             self._cores.update(*(one.instances for one in readings if one.field == _CORE_TIME))
             self.table.events += events
+        self.table.add(moment.wall_ns, self._looks.gathered())
 
     def note_untimed(self) -> None:
         """At one time nothing has two states: where there are more copies, time passed between."""
