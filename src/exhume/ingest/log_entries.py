@@ -119,7 +119,8 @@ class HostEvents(Struct):
             self._note_restarts(entry.time_ns, found)
         else:
             fields["victim"] = entry.program or self.name
-            if entry.pid is not None:
+            # Whose id it is that a line begins with: of who wrote it, not of whom it tells.
+            if entry.pid is not None and (found is None or "victim" not in found.fields):
                 fields["pid"] = entry.pid
             self._jobs.append((line, found))
 
