@@ -81,7 +81,7 @@ def of_units(
     found = []
     for name, group in _by_subject(events, "unit-start", "unit-failed", "unit-waiting").items():
         looks = looks_of("unit", name, group.starts)
-        so_far = standing.of_unit([*group.starts, *group.waits])
+        so_far = standing.of_unit([*group.starts, *group.waits], seconds)
         lived, is_bound = _unit_lifetimes(group, ended, looks)
         runs = Runs(
             *counted(group.starts),

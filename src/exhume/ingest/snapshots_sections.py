@@ -70,7 +70,9 @@ _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTI
 # of a shell that shows what it does, and the command alone; `sh-4.2# cat /proc/stat`, `/ # date`
 # and `gpu-7$ date` of shells in containers. What goes to the end of its line stays there: a line
 # without an end would be looked at again from each of its characters.
+# A unit that failed has `* ` before it where no locale was set, as under cron.
 _DECORATED = (
+    rb"(?!\* [\w:\\.@-]{1,256} +(?:loaded|masked|not-found|error|bad-setting) )"
     rb"(?:==> .* <==|[-=*#$+]{1,4} .*+|[-=*#]{3,}+.*+|/[\w.,/@:\\-]+"
     rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*+"
     rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*+)?"
@@ -111,6 +113,11 @@ class Section(Struct, frozen=True):
     """Where it begins in the block."""
     hint: str = ""
     """What stands above it: a path, a command."""
+
+
+def ends_whole(text: bytes) -> bool:
+    """With a line, or with the prompt that stands below what was copied out of a terminal."""
+    return text.endswith(b"\n") or _DECORATION.fullmatch(text, text.rfind(b"\n") + 1) is not None
 
 
 def first_kind(text: bytes) -> str:
