@@ -207,6 +207,11 @@ FORMS = [
         LOCAL,
         SECOND_NS,
     ),
+    # the host was struck out
+    *(
+        (f"Nov 15 20:20:10 {host} kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS)
+        for host in ("**", "<redacted>", "[hostname]", "{{host}}", "$HOSTNAME", "...")
+    ),
     # out of a table, and numbered
     (f"Nov 15 20:20:10\tnode-1\tkernel:\t{PAUSED}\n", "system log", LOCAL, SECOND_NS),
     (f"2026/11/15 20:20:10 node-1 kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),

@@ -51,9 +51,15 @@ _FACILITY = (
     r"\.(?P<level>emerg|panic|alert|crit|err|error|warn|warning|notice|info|debug) "
 )
 _PROGRAM = r"(?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?:[ \t]?(?P<text>.*)"
-# syslog-ng puts the name of its source before the host: ` s_sys@host kernel: text`
+# syslog-ng puts the name of its source before the host: ` s_sys@host kernel: text`. Who shows a log
+# to others often strikes the host out: ` ** kernel: text`, ` <host> kernel: text`
+_STRUCK_OUT = (
+    r"\*{1,64}|[<\[{$]{1,2}[\w.-]{0,32}(?i:host|node|name|server|redacted|masked|ip)[\w.-]{0,32}"
+    r"[>\]}]{0,2}"
+)
 _TAGGED = re.compile(
-    rf"[ \t](?:[\w.-]{{1,64}}@)?(?P<host>[\w.:-]{{1,255}})[ \t](?:{_FACILITY})?{_PROGRAM}",
+    rf"[ \t](?:(?:[\w.-]{{1,64}}@)?(?P<host>[\w.:-]{{1,255}})|{_STRUCK_OUT})[ \t]"
+    rf"(?:{_FACILITY})?{_PROGRAM}",
     re.DOTALL,
 )
 # Without a host: ` kern.err kernel: text` of OpenWrt's logread, ` kernel: text`
