@@ -56,8 +56,20 @@ count_cgroups() {
     done
 }
 
+# Of the cgroups that have a CPU limit: most have none, and there may be thousands.
+limited=$(
+    for root in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
+        grep -rvE --include=cpu.max --include=cpu.cfs_quota_us '^(max|-1)' "$root" 2>/dev/null | head -n 100
+    done | sed 's,/cpu\.[a-z_]*:.*,/cpu.stat,' | sort -u
+)
+throttling() {
+    [ -z "$limited" ] || text=$(echo "$limited" | tr '\n' '\0' | xargs -0 grep -H . 2>/dev/null)
+    [ -z "$limited" ] || [ -z "$text" ] || { mark; echo "$text"; } >>cpu_stat.log
+}
+
 every_ten_seconds() {
     copy proc_meminfo /proc/meminfo
+    throttling
     count_cgroups
     ask systemctl systemctl list-units --all --no-pager --plain --type=service
     ask docker_ps docker ps -a

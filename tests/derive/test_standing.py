@@ -42,6 +42,17 @@ def test_a_unit_that_was_seen_running_since_waits_no_more() -> None:
     assert standing.of_unit(told) is None
 
 
+def test_a_few_lines_of_a_log_tell_how_often_it_was_restarted_and_many_tell_the_pace() -> None:
+    line = made("unit-start", "agent.service", 0, of={"restarts_total": 8640})
+    assert standing.of_unit([line], 5) == 8640
+    assert standing.of_unit([line], WEEK) is None
+    assert standing.of_unit([line]) is None
+    line = made("unit-start", "agent.service", 0, of={"restarts_total": 40})
+    assert standing.of_unit([line], 5) is None
+    seen_since = unit(9, "unit-start", "running", 8641)
+    assert standing.of_unit([line, seen_since], 5) is None
+
+
 def test_a_container_that_has_just_been_started_for_the_thousandth_time_loops() -> None:
     told = [seen("agent", "running", 12, 1204), seen("proxy", "running", WEEK, 0)]
     assert standing.of_containers(told) == {"agent": 1204}

@@ -348,3 +348,21 @@ def test_what_a_log_tells_of_each_restart_is_counted() -> None:
     ]  # fmt: skip
     (one,) = of_containers(events, {"agent": 0}, 90)  # which one look saw
     assert (one.restarts, one.ids, one.mark) == (5, 6, "crash loop")
+
+
+def test_the_pod_that_ends_and_the_container_of_it_that_waits_are_one() -> None:
+    lines = [
+        event("container-exit", "ns/pod-1", 10.0 * n, id=str(n), told_by="kubelet")
+        for n in range(3)
+    ]
+    waits = [
+        event(
+            "job-log", "pod-1_ns(8f0d)", 10.0 * n + 1,
+            signature="kubelet.backoff", pod="pod-1_ns(8f0d)", container="agent", wait="40s",
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    (found,) = of_containers([*lines, *waits], {}, 600)
+    assert (found.name, found.mark) == ("ns/pod-1", "crash loop")
+    (alone,) = of_containers(waits, {}, 600)
+    assert alone.name == "ns/pod-1/agent"

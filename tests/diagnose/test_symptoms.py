@@ -222,6 +222,30 @@ def test_a_kill_whose_own_line_is_missing_is_told_by_those_before_it(
     assert {one.kind for one in found} == {"out-of-memory"}
 
 
+def slurm(seconds: float) -> EventAnswer:
+    return event(seconds, "job-log", "slurm", "oom_kill", signature="slurm.oom", **{"class": "mem"})
+
+
+def unit_killed(seconds: float) -> EventAnswer:
+    return event(seconds, "unit-failed", "etl.service", "failed", result="oom-kill")
+
+
+def test_a_kill_is_harm_where_only_who_looks_after_the_process_tells_of_it() -> None:
+    for told, victim in ((slurm(50), "slurm"), (unit_killed(50), "etl.service")):
+        (one,) = symptoms(observation(events=(told,)))
+        assert (one.kind, one.victim.name) == ("out-of-memory", victim)
+    killed = told_by_kernel((50, KILLED))
+    (one,) = symptoms(observation(events=(*killed, unit_killed(51), slurm(900))))
+    assert one.victim.name == "etl-worker"
+    failed = event(50, "unit-failed", "etl.service", "failed", result="exit-code")
+    assert symptoms(observation(events=(failed,))) == ()
+
+
+def test_a_kill_by_a_daemon_that_watches_memory_is_harm() -> None:
+    told = event(50, "job-log", "python3", "killed", signature="oomd.kill", **{"class": "mem"})
+    assert kinds(observation(events=(told,))) == ["out-of-memory"]
+
+
 def test_a_lockup_is_of_a_held_thread_only_where_its_trace_says_what_it_did() -> None:
     traced = hold(100, 23, "worker", core=6, call="read", deepest="walk", is_told=True)
     told = hold(150, 23, "worker", core=6, call="", deepest="", is_told=True)

@@ -237,3 +237,16 @@ def test_lines_that_mean_nothing_are_cheap(tmp_path: Path) -> None:
     began = time.process_time()
     read(path, data)
     assert time.process_time() - began < 3, "some 20 µs a line"
+
+
+def test_who_wrote_a_line_is_not_whom_it_tells_of() -> None:
+    log = LogEvents("syslog")
+    for text in (
+        "a.service: Start operation timed out. Terminating.",
+        'sending SIGTERM to process 1234 uid 1000 "python3": badness 1000, VmRSS 812 MiB',
+        "Connection timed out",
+    ):
+        log.add(Entry(NS, text, program="manager", pid=1))
+    events, _ = log.take()
+    told = [(event.fields["victim"], event.pid) for event in events]
+    assert sorted(told, key=str) == [("a.service", None), ("manager", 1), ("python3", 1234)]

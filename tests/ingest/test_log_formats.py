@@ -181,6 +181,41 @@ FORMS = [
     # a console whose lines somebody has stamped
     (f"2026-11-15T20:20:10.300Z [  298.261679] {PAUSED}\n", "system log", WALL, None),
     (f"[2026-11-15 20:20:10] [  298.261679] {PAUSED}\n", "system log", LOCAL, None),
+    (f"2026-11-15T20:20:10.300Z stdout F [  298.261679] {PAUSED}\n", "system log", WALL, None),
+    # passed on, with a stamp of who did; the zone of the first one shows by that
+    (
+        f"2026-11-15T20:20:11.5Z Nov 15 20:20:10 node-1 kernel: {PAUSED}\n",
+        "system log",
+        WALL,
+        SECOND_NS,
+    ),
+    (
+        f"2026-11-15T20:20:41.000Z\tstream/1 Nov 15 21:20:10 node-1 kernel: {PAUSED}\n",
+        "system log",
+        WALL,
+        SECOND_NS,
+    ),
+    (
+        f"2026-11-15T20:20:11.5Z stdout F Nov 15 12:20:10 node-1 kernel: {PAUSED}\n",
+        "system log",
+        WALL,
+        SECOND_NS,
+    ),
+    (
+        f"2027-01-15T20:20:11.5Z Nov 15 20:20:10 node-1 kernel: {PAUSED}\n",
+        "system log",
+        LOCAL,
+        SECOND_NS,
+    ),
+    # the host was struck out
+    *(
+        (f"Nov 15 20:20:10 {host} kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS)
+        for host in ("**", "<redacted>", "[hostname]", "{{host}}", "$HOSTNAME", "...")
+    ),
+    # out of a table, and numbered
+    (f"Nov 15 20:20:10\tnode-1\tkernel:\t{PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (f"2026/11/15 20:20:10 node-1 kernel: {PAUSED}\n", "system log", LOCAL, SECOND_NS),
+    (both("   1  [    1.000000] ", "  19 | [  298.261679] "), "kernel log", KERNEL, UPTIME_NS),
     # broken by a terminal
     (
         f"Nov 15 20:15:13 node-1 kernel: {BEFORE[:20]}\n{BEFORE[20:]}\n"

@@ -58,3 +58,26 @@ def test_what_the_runtime_noted_in_two_files_happened_once() -> None:
     )
     assert list(without_repeats([[one], [late]])) == [one]
     assert list(without_repeats([[one, late]])) == [one, late]
+
+
+def of_container(kind: str, name: str, told_by: str = "", at: int = 100) -> Event:
+    fields: dict[str, str | int | float] = {"id": "5c" * 32}
+    return Event(
+        at * NS, kind, name, fields={**fields, **({"told_by": told_by} if told_by else {})}
+    )
+
+
+def test_the_kubelets_word_gives_way_to_the_runtimes_however_late_it_came() -> None:
+    own = of_container("container-exit", "default/web-0/web", "containerd")
+    late = of_container("container-exit", "default/web-0", "kubelet", 190)
+    assert list(without_repeats([[late], [own]])) == [own]
+
+
+def test_who_saw_it_takes_the_name_from_who_knows_it() -> None:
+    look = of_container("container-seen", "web", at=60)
+    saw = of_container("container-exit", "5c5c5c5c5c5c", "dockerd")
+    gone = of_container("container-exit", "web", at=110)
+    found = list(without_repeats([[look, gone], [saw]]))
+    assert [(event.kind, event.subject, event.time_ns // NS) for event in found] == [
+        ("container-seen", "web", 60), ("container-exit", "web", 100)
+    ]  # fmt: skip

@@ -421,3 +421,10 @@ def test_a_copy_may_have_a_heading_or_the_command_that_made_it(tmp_path: Path, a
     assert found.name == "/proc copy"
     pieces = list(snapshots.read_bare(Source.of(path), made.context(tmp_path)))
     assert values(pieces, "memcg.tracked") == {"": [352]}
+
+
+def test_a_prompt_below_the_last_copy_does_not_cut_it_off(tmp_path: Path) -> None:
+    for prompt in ("[ec2-user@ip-10-0-0-7 ~]$ ", "root@gpu-7:~# exit", "$ "):
+        pieces = read(tmp_path, f"### {START}\n" + STAT.format(a=8, b=243) + prompt)
+        assert pieces[-1].facts.problems == ()
+        assert values(pieces, "cpu.user")["0"] == [8]

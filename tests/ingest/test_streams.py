@@ -121,3 +121,16 @@ def test_a_bomb_comes_out_in_portions(
     found = source(tmp_path, pack(bytes(200 << 20)))
     with found.open() as stream:
         assert max(len(stream.read(200 << 20)) for _ in range(5)) <= most
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_blanks_of_web_pages_are_blanks(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    text = "20:15:17\u00a0\u00a0all\u202f3,00 \u00e9\u2026\n" * 30_000
+    found = source(tmp_path, pack(text.encode()))
+    plain = text.replace("\u00a0", " ").replace("\u202f", " ").encode()
+    assert everything(found) == (plain, "")
+    with found.open() as stream:
+        assert b"".join(iter(lambda: stream.read(1), b""))[:40] == plain[:40]
+    assert source(tmp_path, "only \u00c2 and \u2026\n".encode()).has_odd_blanks is False
+    binary = b"\0\xc2\xa0" * 100
+    assert everything(source(tmp_path, binary)) == (binary, "")

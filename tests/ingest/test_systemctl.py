@@ -123,7 +123,13 @@ def test_a_list_without_its_header_or_with_colours_tells_the_same(tmp_path: Path
     coloured = LIST.replace("●", "\x1b[0;1;31m●\x1b[0m").replace(
         "  UNIT", "\x1b[0;1;4m  UNIT\x1b[0m"
     )
-    for text in (rows, coloured, rows.replace("● ", "")):
+    for text in (
+        rows,
+        coloured,
+        rows.replace("● ", ""),
+        LIST.replace("●", "*"),
+        rows.replace("●", "*"),
+    ):  # without a locale
         pieces = read(tmp_path, mark(0) + text, "systemctl.log")
         assert pieces[-1].facts.problems == ()
         found = values(pieces, "unit.active")

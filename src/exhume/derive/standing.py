@@ -6,6 +6,7 @@ begun, and how often it was before.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from exhume.model.answers import EventAnswer
@@ -24,14 +25,22 @@ _BACKED_OFF_NS = 5 * _NS
 lived for 10 s, it begins anew. Who waits so long ended half a dozen times in a row."""
 
 
-def of_unit(events: Iterable[EventAnswer]) -> int | None:
-    """How often it was restarted, where the last that is known of it is that it waits again."""
-    looked = [event for event in events if "sub_state" in event.fields]
-    last = max(looked, key=lambda event: event.wall_ns, default=None)
-    if last is None or last.fields["sub_state"] != "auto-restart":
+def of_unit(events: Iterable[EventAnswer], seconds: float = math.inf) -> int | None:
+    """How often it was restarted, where the last that is known of it is that it waits again.
+
+    `seconds`: for how long anybody told of it. Some lines of a log, as `systemctl status` shows
+    them, tell of no pace, but of how often it was restarted since somebody started it.
+    """
+    told = list(events)
+    looked = [event for event in told if "sub_state" in event.fields]
+    last = max(looked or told, key=lambda event: event.wall_ns, default=None)
+    count = None if last is None else _count(last)
+    if last is None or count is None:
         return None
-    count = _count(last)
-    return count if count is not None and count >= LEAST_RESTARTS else None
+    if not looked:
+        return count if count >= SURELY_MANY and seconds * _NS <= _JUST_NS else None
+    waits = last.fields["sub_state"] == "auto-restart"
+    return count if waits and count >= LEAST_RESTARTS else None
 
 
 def of_containers(events: Iterable[EventAnswer]) -> dict[str, int | None]:

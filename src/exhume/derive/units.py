@@ -81,7 +81,7 @@ def of_units(
     found = []
     for name, group in _by_subject(events, "unit-start", "unit-failed", "unit-waiting").items():
         looks = looks_of("unit", name, group.starts)
-        so_far = standing.of_unit([*group.starts, *group.waits])
+        so_far = standing.of_unit([*group.starts, *group.waits], seconds)
         lived, is_bound = _unit_lifetimes(group, ended, looks)
         runs = Runs(
             *counted(group.starts),
@@ -121,8 +121,9 @@ def of_containers(
     found = []
     told = list(events)
     waits, so_far = backoffs(told), standing.of_containers(told)
-    groups = {name: _Group() for name in (*waits, *so_far)}
-    groups |= _by_subject(told, "container-start", "container-exit", removal="container-removed")
+    by_name = _by_subject(told, "container-start", "container-exit", removal="container-removed")
+    waits = {_known_as(name, by_name): one for name, one in waits.items()}
+    groups = {name: _Group() for name in (*waits, *so_far)} | by_name
     groups = {
         name: one
         for name, one in groups.items()
@@ -153,6 +154,13 @@ def of_containers(
         one = replace(one, restarts_so_far=so_far.get(name))
         found.append(_with_looks(one, looks, runs, [*group.starts, *group.ends, *group.removals]))
     return found
+
+
+def _known_as(container: str, by_name: Mapping[str, _Group]) -> str:
+    """Of a container that ends and begins the kubelet says the pod, of one that waits its own
+    name."""
+    pod = container.rpartition("/")[0]
+    return pod if container not in by_name and pod in by_name else container
 
 
 def of_processes(

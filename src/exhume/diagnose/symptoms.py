@@ -51,11 +51,16 @@ _HARM = {
     "kernel": "kernel-crash",
     "job": "job-failure",
 }
-_KILLS = ("oom.kill", "ray.oom")
+_KILLS = ("oom.kill", "ray.oom", "oomd.kill")
 _BEFORE_KILL = ("oom.detail", "oom.chosen", "oom.invoked")
 """Told before a kill. Where the log was cut or searched, they are all that tells of it."""
+_UNIT_KILLED, _AFTER_KILL = "oom-kill", ("oom-kill", "slurm.oom")
+"""Told after it by who was asked to look after the process: systemd at once, as the result of a
+unit that failed; Slurm when the job is over. All there is where nobody collected the kernel's log.
+"""
 _OOM = (*_KILLS, "oom.detail")
 _KILL_NS = 10 * SECOND_NS
+_LATE_NS = {"slurm.oom": 7 * 86_400 * SECOND_NS}
 _HARMLESS = {
     "rt_throttle", "hrtimer_slow", "nmi_slow", "wq.hog", "rcu.detail", "ena.tx_incomplete_detail",
     "ena.lost_tx_detail", "hung_task.owner", "syn_flood",
@@ -126,12 +131,13 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
     something else of it, and they are one."""
     found: list[Symptom] = []
     last: dict[tuple[str, str], tuple[str, int]] = {}
-    events = [event for event in events if event.kind in ("kernel-log", "job-log")]
+    logs = ("kernel-log", "job-log")
+    events = [event for event in events if event.kind in logs or _signature(event) == _UNIT_KILLED]
     untold = set(map(id, _untold_kills(events)))
     for event in events:
-        signature, cls = str(event.fields.get("signature", "")), str(event.fields.get("class", ""))
+        signature, cls = _signature(event), str(event.fields.get("class", ""))
         kind = harm_of(signature, cls)
-        if signature in _BEFORE_KILL:
+        if signature in (*_BEFORE_KILL, *_AFTER_KILL):
             kind = "out-of-memory" if id(event) in untold else None
         if kind is None:
             continue
@@ -156,14 +162,20 @@ def _told(events: Iterable[EventAnswer]) -> Iterator[Symptom]:
     yield from found
 
 
+def _signature(event: EventAnswer) -> str:
+    if event.kind == "unit-failed":
+        return _UNIT_KILLED if event.fields.get("result") == _UNIT_KILLED else ""
+    return str(event.fields.get("signature", ""))
+
+
 def _untold_kills(events: Sequence[EventAnswer]) -> Iterator[EventAnswer]:
-    """What the kernel says on its way to a kill, where nothing says more of that kill."""
-    told = [event.wall_ns for event in events if event.fields.get("signature") in _KILLS]
-    for name in _BEFORE_KILL:
+    """What is said before a kill or after it, where nothing says more of that kill."""
+    told = [event.wall_ns for event in events if _signature(event) in _KILLS]
+    for name in (*_BEFORE_KILL, *_AFTER_KILL):
         known = sorted(told)
         for event in events:
-            if event.fields.get("signature") == name:
-                after = bisect_left(known, event.wall_ns - _KILL_NS)
+            if _signature(event) == name:
+                after = bisect_left(known, event.wall_ns - _LATE_NS.get(name, _KILL_NS))
                 if after == len(known) or known[after] > event.wall_ns + _KILL_NS:
                     told.append(event.wall_ns)
                     yield event

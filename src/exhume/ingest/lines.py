@@ -16,9 +16,11 @@ _ESCAPE = re.compile(
 _BYTE_ORDER = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 """What Windows begins a text with. Of two bytes a character the zero one goes, which will do."""
 _LINE_END = re.compile(r"\r?\n|\r")
-# `> ` of mail, blanks of Markdown, `kern.log:` and `1234:` of grep, `1234-` around what it found.
+# `> ` of mail, blanks of Markdown, `  12  ` and `12 | ` of who numbers lines, `kern.log:` and
+# `1234:` of grep, `1234-` around what it found.
 _PASTED = re.compile(
-    r"(?:[ \t]{0,16}(?:>[ \t>]{0,16})?|(?:[\w./~-]{1,200}[:-])?(?:\d{1,9}[:-])?)"
+    r"(?:[ \t]{0,16}(?:>[ \t>]{0,16}|\d{1,6}[ \t]{1,4}(?:\| )?(?=[\[A-Z]))?"
+    r"|(?:[\w./~-]{1,200}[:-])?(?:\d{1,9}[:-])?)"
     r"(?=\[ {0,8}\+?\d|\[\w|<\d{1,3}>|\d{4}-\d\d-\d\d[T ]|[A-Z][a-z]{2} [A-Z\d ][a-z\d]|kern *:|\{)"
 )
 

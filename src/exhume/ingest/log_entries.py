@@ -89,16 +89,16 @@ class HostEvents(Struct):
             self._cron.append(CronStart(entry.time_ns, started))
             self._last = None  # what it was told to do is not joined with anything
             return True
-        happened = None if entry.is_kernel else self._runtime.event(entry.text, entry.time_ns)
-        if happened is not None:
+        happened = () if entry.is_kernel else self._runtime.events(entry.text, entry.time_ns)
+        if happened:
             self._at_second(entry.time_ns)
-            self._containers.append(happened)
+            self._containers += happened
         found = match(entry.text, kernel_log() if entry.is_kernel else job_log())
         self._last, self._last_found, self._parts = entry, found, 1
         self._length = len(entry.text)
         if found is not None or (entry.is_kernel and entry.level <= _WARNING):
             self._keep(entry, found)
-        return found is not None or happened is not None
+        return found is not None or bool(happened)
 
     def _at_second(self, time_ns: int) -> None:
         if time_ns // SECOND_NS != self._second:
@@ -119,7 +119,8 @@ class HostEvents(Struct):
             self._note_restarts(entry.time_ns, found)
         else:
             fields["victim"] = entry.program or self.name
-            if entry.pid is not None:
+            # Whose id it is that a line begins with: of who wrote it, not of whom it tells.
+            if entry.pid is not None and (found is None or "victim" not in found.fields):
                 fields["pid"] = entry.pid
             self._jobs.append((line, found))
 

@@ -5,17 +5,20 @@
     … msg="StartContainer for \\"5c2e…\\" returns successfully"
     … msg="TaskExit event container_id:\\"5c2e…\\" id:\\"5c2e…\\" pid:97304 exit_status:255 …"
 
-Of Docker's containers containerd knows no name, and dockerd logs none either.
+Of Docker's containers containerd knows no name. What the kubelet and dockerd log is in
+`relist_lines`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from exhume.ingest import relist_lines
+from exhume.ingest.bounded import keep
+from exhume.ingest.relist_lines import RelistLines
 from exhume.model.container import Container
 from exhume.model.event import Event
 from exhume.sources.containers import noted_events
@@ -52,8 +55,6 @@ _CRIO = re.compile(
 )
 _LITERALS = ("PodSandbox for ", "CreateContainer within ", "StartContainer for ", "TaskExit event ",
              "Started container")  # fmt: skip
-_MOST = 20_000
-"""Containers and pods of which the names are known."""
 
 
 class RuntimeLines(Struct):
@@ -63,9 +64,21 @@ class RuntimeLines(Struct):
     """By sandbox, its namespace and name."""
     _known: dict[str, Container] = field(default_factory=dict)
     _ended: dict[str, None] = field(default_factory=dict)
+    _relists: RelistLines = field(default_factory=RelistLines)
+
+    def events(self, text: str, time_ns: int) -> tuple[Event, ...]:
+        """The starts and ends that a line tells of."""
+        if any(literal in text for literal in relist_lines.LITERALS):
+            found = self._relists.events(text, time_ns)
+            return tuple(one for one in found if not self._has_told(str(one.fields["id"])))
+        one = self.event(text, time_ns)
+        return () if one is None else (one,)
+
+    def _has_told(self, identity: str) -> bool:
+        return identity in self._known or identity in self._pods or identity in self._ended
 
     def event(self, text: str, time_ns: int) -> Event | None:
-        """The start or the end that a line tells of."""
+        """What the runtime itself tells."""
         if not any(literal in text for literal in _LITERALS):
             return None
         if (found := _STARTED.search(text)) is not None:
@@ -91,20 +104,17 @@ class RuntimeLines(Struct):
         # It is told again until it has been cleaned up. A pod's own one holds its namespaces only.
         if found["handler"] or identity in self._pods or identity in self._ended:
             return None
-        _bounded(self._ended)
-        self._ended[identity] = None
+        keep(self._ended, identity, None)
         status = _STATUS.search(found["rest"])
         return self._told(identity, "exited", time_ns, int(status[1]) if status else 0)
 
     def _sandbox(self, identity: str, pod: tuple[str, str]) -> None:
-        _bounded(self._pods)
-        self._pods[identity] = pod
+        keep(self._pods, identity, pod)
 
     def _keep(
         self, identity: str, pod: tuple[str, str], name: str, attempt: int | None, runtime: str
     ) -> None:
-        _bounded(self._known)
-        self._known[identity] = _container(identity, pod, name, attempt, runtime)
+        keep(self._known, identity, _container(identity, pod, name, attempt, runtime))
 
     def _told(
         self, identity: str, state: str, time_ns: int, exit_code: int | None = None
@@ -130,8 +140,3 @@ def _container(
         pod_namespace=pod[0],
         pod_name=pod[1],
     )
-
-
-def _bounded(known: dict[str, Any]) -> None:
-    if len(known) >= _MOST:
-        del known[next(iter(known))]

@@ -42,7 +42,13 @@ from exhume.ingest.snapshots_edge import edge_of
 from exhume.ingest.snapshots_marks import ASKED_FOR, Mark, MarkForm, form_of
 from exhume.ingest.snapshots_marks import TODO as MARK_TODO
 from exhume.ingest.snapshots_parse import Looks, Moment, counted, uptime_ns
-from exhume.ingest.snapshots_sections import Section, first_kind, sections, without_paths
+from exhume.ingest.snapshots_sections import (
+    Section,
+    ends_whole,
+    first_kind,
+    sections,
+    without_paths,
+)
 from exhume.ingest.snapshots_stamped import StampedLines, stamps_of
 from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.systemctl import SHOW_PATH
@@ -57,7 +63,7 @@ _CORE_TIME = "cpu.idle"
 _BARE = frozenset(
     {
         *("stat", "softirqs", "interrupts", "schedstat", "pressure", "meminfo", "vmstat"),
-        *("cgroups", "cgroup.stat", "softnet_stat", "docker ps"),
+        *("cgroups", "cgroup.stat", "cpu.stat", "softnet_stat", "docker ps"),
         *("systemctl list-units", "systemctl show"),
     }
 )
@@ -170,7 +176,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
         text = prefix.stripped(text)
     if broken:
         reader.problems.append(broken)
-    if not text.endswith(b"\n"):
+    if not ends_whole(text):
         text += b"\n"
         reader.problems.append("it does not end with a line: its last number may be cut off")
     zone = context.clock.zone
@@ -254,6 +260,7 @@ class _Reader:
             self.table.add(moment.wall_ns, readings)
             self._cores.update(*(one.instances for one in readings if one.field == _CORE_TIME))
             self.table.events += events
+        self.table.add(moment.wall_ns, self._looks.gathered())
 
     def note_untimed(self) -> None:
         """At one time nothing has two states: where there are more copies, time passed between."""
@@ -342,4 +349,4 @@ def _blocks(chunks: Iterator[bytes], form: MarkForm, reader: _Reader) -> Iterato
             )
             line += rest.count(b"\n")
             mark, rest = None, rest[rest.rfind(b"\n") + 1 :][-_READ_BYTES:]
-    yield _Block(None if form.is_below else mark, rest, line, rest.endswith(b"\n"))
+    yield _Block(None if form.is_below else mark, rest, line, ends_whole(rest))

@@ -12,6 +12,8 @@ from exhume.ingest import snapshots_cgroups
 from exhume.ingest.docker_ps import DockerLooks
 from exhume.ingest.snapshots_interrupts import InterruptLooks
 from exhume.ingest.snapshots_sections import Section, named_values
+from exhume.ingest.snapshots_throttling import KIND as CPU_STAT
+from exhume.ingest.snapshots_throttling import ThrottlingLooks
 from exhume.ingest.systemctl import LIST_PATH, SHOW_PATH, UnitLooks, parse_list, parse_show
 from exhume.model.event import Event
 from exhume.model.reading import Reading
@@ -74,6 +76,7 @@ class Looks(Struct):
     _docker: DockerLooks = field(default_factory=DockerLooks)
     _units: UnitLooks = field(default_factory=UnitLooks)
     _interrupts: InterruptLooks = field(default_factory=InterruptLooks)
+    _throttling: ThrottlingLooks = field(default_factory=ThrottlingLooks)
     _keys: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
 
     def look(self, section: Section, moment: Moment, block: Sequence[Section]) -> Looked:
@@ -93,6 +96,11 @@ class Looks(Struct):
             return self._pressure(section, moment, alike), ()
         if section.kind == snapshots_cgroups.KIND:
             return self._cgroup_stat(section, moment, block), ()
+        if section.kind == CPU_STAT:
+            is_alone = sum(one.kind == CPU_STAT for one in block) == 1
+            if why := self._throttling.look(section, moment.hint, is_alone=is_alone):
+                self._pass_over(section, why)
+            return (), ()
         if section.kind == "count":
             return self._count(section, moment, block), ()
         if section.kind == "value":
@@ -100,6 +108,10 @@ class Looks(Struct):
         if section.kind == "interrupts":
             return self._interrupts.look(text), ()
         return _READ[section.kind](text), ()
+
+    def gathered(self) -> tuple[Reading, ...]:
+        """What several sections of the last block tell together."""
+        return self._throttling.take()
 
     def _refuse_torn(self, section: Section) -> None:
         if section.kind not in _FIXED:

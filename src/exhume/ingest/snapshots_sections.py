@@ -27,6 +27,11 @@ STARTS: tuple[tuple[str, bytes], ...] = (
     ),
     # all of it, or what `grep dying` leaves
     ("cgroup.stat", rb"nr_(?:dying_)?descendants \d+$"),
+    # of v2, of v1, or what `grep throttled` leaves
+    (
+        "cpu.stat",
+        rb"(?:usage_usec|nr_periods|nr_throttled|throttled_usec|throttled_time) \d+$",
+    ),
     ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
     ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
     # of docker and podman, also with --format; of crictl; what `docker ps -a | grep NAME` leaves
@@ -65,8 +70,10 @@ _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTI
 # of a shell that shows what it does, and the command alone; `sh-4.2# cat /proc/stat`, `/ # date`
 # and `gpu-7$ date` of shells in containers. What goes to the end of its line stays there: a line
 # without an end would be looked at again from each of its characters.
+# A unit that failed has `* ` before it where no locale was set, as under cron.
 _DECORATED = (
-    rb"(?:==> .* <==|[-=*#$+]{1,4} .*+|[-=*#]{3,}+.*+|/[\w./@:\\-]+"
+    rb"(?!\* [\w:\\.@-]{1,256} +(?:loaded|masked|not-found|error|bad-setting) )"
+    rb"(?:==> .* <==|[-=*#$+]{1,4} .*+|[-=*#]{3,}+.*+|/[\w.,/@:\\-]+"
     rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*+"
     rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*+)?"
     rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*+)?)[ \t]*"
@@ -76,7 +83,7 @@ _HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
 # `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
 # and `/sys/fs/cgroup/system.slice/cgroup.stat:nr_descendants 2`: cgroups have names of any sort.
 _GREPPED = re.compile(
-    rb"^(?P<path>\S*cgroup\.stat(?=:nr_)|(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE
+    rb"^(?P<path>\S*c(?:group|pu)\.stat(?=:[a-z])|(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE
 )
 _NAMED = re.compile(r"([A-Za-z][^:=]{0,100}?)[:=]\s*(\d+) ?([kKMG]i?B)?(?=[\s,;]|$)")
 _BLANK = re.compile(rb"\n[ \t]*\n")
@@ -86,11 +93,17 @@ _BY_LINE = frozenset(
 )
 """Each of their lines looks like the first."""
 _ONE_LINE = frozenset({"loadavg", "uptime", "value"})
-_SHORT = frozenset({"cgroups", "cgroup.stat", "loadavg", "pressure", "uptime", "value", "count"})
+_SHORT = frozenset(
+    {"cgroups", "cgroup.stat", "cpu.stat", "loadavg", "pressure", "uptime", "value", "count"}
+)
 """A number below one of them is not of it; below all others it is a line like theirs."""
 
 
-_COUNTS_BELOW = re.compile(rb"(?:nr_\w+ \d+(?:\n|$))+")
+_COUNTS_BELOW = {
+    "cgroup.stat": re.compile(rb"(?:nr_\w+ \d+(?:\n|$))+"),
+    "cpu.stat": re.compile(rb"(?:[a-z]\w*_[\w.]+ \d+(?:\n|$))+"),
+}
+"""Their lines: others may follow without a heading."""
 
 
 class Section(Struct, frozen=True):
@@ -100,6 +113,11 @@ class Section(Struct, frozen=True):
     """Where it begins in the block."""
     hint: str = ""
     """What stands above it: a path, a command."""
+
+
+def ends_whole(text: bytes) -> bool:
+    """With a line, or with the prompt that stands below what was copied out of a terminal."""
+    return text.endswith(b"\n") or _DECORATION.fullmatch(text, text.rfind(b"\n") + 1) is not None
 
 
 def first_kind(text: bytes) -> str:
@@ -170,13 +188,17 @@ def _goes_on(current: Section, kind: str, block: bytes, at: int) -> bool:
         return not block.startswith(b"some", at)
     if kind == "cgroup.stat":
         return not block.startswith(b"nr_descendants", at)
+    if kind == "cpu.stat":
+        first = block[current.at : block.index(b" ", current.at) + 1]
+        return not block.startswith(first, at)
     return kind in _BY_LINE
 
 
 def _cut(section: Section, text: bytes) -> Section:
     if found := _DECORATION.search(text, 1):
         text = text[: found.start()]
-    if section.kind == "cgroup.stat" and (found := _COUNTS_BELOW.match(text)):
+    lines = _COUNTS_BELOW.get(section.kind)
+    if lines is not None and (found := lines.match(text)):
         text = found[0]
     if section.kind in _ONE_LINE:
         text = text.partition(b"\n")[0]

@@ -1,7 +1,8 @@
 """An input as a stream of bytes, whatever it is compressed with: its first bytes tell.
 
 A text that a Windows machine wrote (`ssh node perf script > out.txt` in PowerShell) is UTF-16, or
-has a mark before its first byte: readers are given it as all others.
+has a mark before its first byte: readers are given it as all others. So is one that was copied out
+of a web page, where blanks are no-break ones.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 import zstandard
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -49,6 +51,10 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
+# U+00A0 of web pages and chats; U+202F, which newer libraries write before AM and PM.
+_BLANKS = (b"\xc2\xa0", b"\xe2\x80\xaf")
+_HALF_BLANKS = (b"\xe2\x80", b"\xe2", b"\xc2")
+
 Progress = Callable[[int], None]
 """Told how many bytes of the file were read since the last call."""
 
@@ -65,6 +71,8 @@ class Source(Struct, frozen=True):
     """`gzip`, `xz`, `zstd`, `bzip2`, or empty."""
     mark: bytes = b""
     """What stands before a text, and says how it is encoded."""
+    has_odd_blanks: bool = False
+    """Somebody copied it out of a web page."""
 
     @staticmethod
     def of(path: Path) -> Source:
@@ -72,7 +80,10 @@ class Source(Struct, frozen=True):
             magic = file.read(8)
         packed = next((name for start, name in _MAGICS if magic.startswith(start)), "")
         first = Source(path, packed).head(8) if packed else magic
-        return Source(path, packed, next((m for m, _ in _MARKS if first.startswith(m)), b""))
+        source = Source(path, packed, next((m for m, _ in _MARKS if first.startswith(m)), b""))
+        head = source.head()
+        is_odd = any(blank in head for blank in _BLANKS) and b"\0" not in head
+        return replace(source, has_odd_blanks=is_odd) if is_odd else source
 
     def open(self, progress: Progress = no_progress) -> BinaryIO:
         """Forward only where it is compressed. `Inflated` tells at its end what was wrong."""
@@ -81,6 +92,8 @@ class Source(Struct, frozen=True):
         stream: _Reads = file if kind is None else _Frames(file, *kind)
         if self.mark:
             stream = _Recoded(stream, self.mark)
+        if self.has_odd_blanks:
+            stream = _Blanks(stream)
         return cast(BinaryIO, file if stream is file else Inflated(stream, file))
 
     def head(self, size: int = HEAD_BYTES) -> bytes:
@@ -245,6 +258,27 @@ class _Recoded:
                 data, self._mark = data.removeprefix(self._mark), b""
             if self._decode is not None:
                 data = self._decode.decode(data, is_end).encode()
+            if data or is_end:
+                return data
+
+
+class _Blanks:
+    """A text with blanks as terminals have them."""
+
+    def __init__(self, stream: _Reads) -> None:
+        self._stream = stream
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        while True:
+            data = self._stream.read(max(size, 1)) or b""
+            is_end = not data
+            data = self._rest + data
+            half = next((half for half in _HALF_BLANKS if data.endswith(half)), b"")
+            self._rest = b"" if is_end else half
+            data = data.removesuffix(self._rest)
+            for blank in _BLANKS:
+                data = data.replace(blank, b" ")
             if data or is_end:
                 return data
 

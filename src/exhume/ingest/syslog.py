@@ -20,6 +20,7 @@ from exhume.derive.stamps import (
     STYLES,
     SYSLOG,
     WITH_YEAR,
+    Stamp,
     StampFinder,
     Years,
     fraction_ns,
@@ -36,10 +37,10 @@ from exhume.ingest.log_hosts import only_host
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
 from exhume.ingest.piece import Claim, ClockKind, Hints, Piece, Trust
 from exhume.ingest.streams import Source
-from exhume.ingest.told_times import followed, told_times
+from exhume.ingest.told_times import followed, passed_on, told_times
 
 _EPOCH = STYLES[-1]
-_STYLES = (ISO, CTIME, SYSLOG, *WITH_YEAR, _EPOCH)
+_STYLES = (ISO, STYLES[1], CTIME, SYSLOG, *WITH_YEAR, _EPOCH)
 # `<3>`, `<3>1 ` and `1 ` of RFC 5424, the day of the week
 _BEFORE = re.compile(
     r"(?:<(?P<priority>\d{1,3})>)?(?P<version>1 (?=\d{4}-))?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?"
@@ -49,10 +50,17 @@ _FACILITY = (
     r"(?P<facility>kern|user|mail|daemon|auth|authpriv|syslog|lpr|news|uucp|cron|ftp|local\d)"
     r"\.(?P<level>emerg|panic|alert|crit|err|error|warn|warning|notice|info|debug) "
 )
-_PROGRAM = r"(?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?: ?(?P<text>.*)"
-# syslog-ng puts the name of its source before the host: ` s_sys@host kernel: text`
+_PROGRAM = r"(?P<program>[^\s\[\]:]{1,64})(?:\[(?P<pid>\d{1,10})\])?:[ \t]?(?P<text>.*)"
+# syslog-ng puts the name of its source before the host: ` s_sys@host kernel: text`. Who shows a log
+# to others often strikes the host out: ` ** kernel: text`, ` <host> kernel: text`
+_STRUCK_OUT = (
+    r"\*{1,64}|[<\[{$]{1,2}[\w.-]{0,32}(?i:host|node|name|server|redacted|masked|ip)[\w.-]{0,32}"
+    r"[>\]}]{0,2}"
+)
 _TAGGED = re.compile(
-    rf" (?:[\w.-]{{1,64}}@)?(?P<host>[\w.:-]{{1,255}}) (?:{_FACILITY})?{_PROGRAM}", re.DOTALL
+    rf"[ \t](?:(?:[\w.-]{{1,64}}@)?(?P<host>[\w.:-]{{1,255}})|{_STRUCK_OUT})[ \t]"
+    rf"(?:{_FACILITY})?{_PROGRAM}",
+    re.DOTALL,
 )
 # Without a host: ` kern.err kernel: text` of OpenWrt's logread, ` kernel: text`
 _OWN = re.compile(rf" {_FACILITY}{_PROGRAM}", re.DOTALL)
@@ -61,7 +69,9 @@ _PROCESS_ALONE = re.compile(
 )
 _KERNEL_ALONE = re.compile(r" (?P<program>kernel): ?(?P<text>.*)", re.DOTALL)
 # A console whose every line was stamped: `] [  298.261679] text`
-_CONSOLE = re.compile(r"[\]:]?\s{1,4}(?P<text>\[ {0,7}\d{1,8}\.\d{6}\] .*)", re.DOTALL)
+_CONSOLE = re.compile(
+    r"[\]:]?\s{1,4}(?:std(?:out|err) [FP] )?(?P<text>\[ {0,7}\d{1,8}\.\d{6}\] .*)", re.DOTALL
+)
 # RFC 5424: ` host program pid message-id [data] text`
 _5424 = re.compile(
     r" (?P<host>\S{1,255}) (?P<program>\S{1,64}) (?:-|(?P<pid>\d{1,10})|\S{1,128}) \S{1,64} "
@@ -73,6 +83,13 @@ _NETCONSOLE = re.compile(
     r" (?P<host>[\w.:-]{1,255}) (?:\d[\w.+~-]{1,63},)?"
     r"(?P<record>\d{1,4}),\d{1,19},(?P<micros>\d{1,16}),[^;]{0,64};(?P<text>.*)",
     re.DOTALL,
+)
+# What passes a log on puts its own time before each line, and the stream or the machine. Of `aws
+# logs tail`: `2026-11-15T20:20:11.000Z ip-10-0-0-7 Nov 15 20:20:10 ip-10-0-0-7 kernel: text`; of a
+# container runtime: ` stdout F `
+_PASSED_ON = re.compile(
+    r"[ \t]{1,4}(?:std(?:out|err) [FP] |\S{1,255}[ \t]{1,4})?"
+    r"(?=<\d{1,3}>|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[T ]\d\d:)"
 )
 _KERNEL_TIME = re.compile(rf"\[ {{0,8}}(\d{{1,9}})\.(\d{{6}})\]{kernel_lines.CALLER} ?")
 _REPEATED = re.compile(r"message repeated \d{1,9} times: \[ ?(?P<text>.*)\]$", re.DOTALL)
@@ -134,6 +151,8 @@ class SystemLog(Struct, LogParser):
     times: LocalTimes = field(default_factory=LocalTimes)
     _pairs: KernelPairs = field(default_factory=KernelPairs)
     _finder: StampFinder | None = None
+    _within: StampFinder | None = None
+    """Of lines that somebody passed on with a stamp of his own."""
 
     def entries(self, stream: BinaryIO) -> Iterator[Entry]:
         last: Entry | None = None
@@ -165,7 +184,7 @@ class SystemLog(Struct, LogParser):
         sent = _NETCONSOLE.match(rest, stamp.end)
         found = sent or _tagged(rest[stamp.end :], may_be_5424=is_5424)
         if found is None:
-            return None
+            return self._passed_on(stamp, rest[stamp.end :])
         stamp = self.times.saw(stamp, rest[stamp.end :])
         # rsyslog's ISO times have microseconds, the classic ones whole seconds.
         step = 1 if stamp.time_ns % NS else NS
@@ -174,6 +193,27 @@ class SystemLog(Struct, LogParser):
             number = int(sent["record"])
             return Entry(at, sent["text"], number < 8, number & 7, sent["host"], "kernel")
         return self._of(found.groupdict(), stamp.time_ns, step, priority)
+
+    def _passed_on(self, outer: Stamp, rest: str) -> Entry | None:
+        before = _PASSED_ON.match(rest)
+        line = rest[before.end() :] if before is not None else ""
+        head = _BEFORE.match(line)
+        if not line or head is None:
+            return None
+        if self._within is None:
+            self._within = StampFinder(self.years, _STYLES)
+        line = line[head.end() :]
+        stamp = self._within.find(line)
+        found = (
+            None if stamp is None or stamp.start else _tagged(line[stamp.end :], may_be_5424=False)
+        )
+        if stamp is None or found is None:
+            return None
+        if outer.has_zone and outer.has_year and not (stamp.has_zone and stamp.has_year):
+            stamp = passed_on(stamp, outer.time_ns) or stamp
+        stamp = self.times.saw(stamp)
+        priority = int(head["priority"]) if head["priority"] else None
+        return self._of(found.groupdict(), stamp.time_ns, 1 if stamp.time_ns % NS else NS, priority)
 
     def _of(
         self, found: Mapping[str, str | None], at: int, step_ns: int, priority: int | None

@@ -21,6 +21,8 @@ from exhume.ingest.local_times import ToldTimes
 _LINES = 2000
 _SEARCHED = 2000
 _SAME_NS = 2 * NS
+_SHIPPED_NS = 120 * NS
+"""Agents pass lines on in batches."""
 _QUARTER_NS = 900 * NS
 """All zones are so many of them from UTC."""
 _HOUR_NS = 3600 * NS
@@ -120,6 +122,18 @@ def _of_line(stamp: Stamp, text: str) -> Iterator[_Vote]:
         east = round(apart / _QUARTER_NS) * _QUARTER_NS if is_now and not stamp.has_zone else 0
         if abs(apart - east) <= _SAME_NS and abs(east) <= _FURTHEST_NS:
             yield _Vote(years, stamp.has_year, east if is_now and not stamp.has_zone else None)
+
+
+def passed_on(stamp: Stamp, at_ns: int) -> Stamp | None:
+    """A stamp that leaves something out, of a line that somebody passed on at that time: in the
+    zone and the year in which it was written just before. None where it was not."""
+    if (nearest := _nearest(stamp, at_ns)) is None:
+        return None
+    _, apart = nearest
+    east = 0 if stamp.has_zone else round(apart / _QUARTER_NS) * _QUARTER_NS
+    if abs(apart - east) > _SHIPPED_NS or abs(east) > _FURTHEST_NS:
+        return None
+    return stamp._replace(time_ns=at_ns + apart - east, has_zone=True, has_year=True)
 
 
 def _nearest(stamp: Stamp, at: int) -> tuple[int, int] | None:

@@ -152,7 +152,7 @@ def event_of(kind: str, one: Container, time_ns: int, text: str = "") -> Event:
 def _label(one: Container) -> str:
     """What stays the same over restarts: pod and name, or name, or image."""
     if one.pod_name:
-        return f"{_pod(one)}/{one.name}"
+        return f"{_pod(one)}/{one.name}" if one.name else _pod(one)
     return one.name or one.image or one.id
 
 

@@ -34,7 +34,7 @@ def throttling(scene: Scene) -> Iterator[Suspicion]:
         if series is None:
             continue
         place: Outcome = "untested"
-        if own:
+        if own and cgroup.startswith("/"):  # of a copy made in a container the path is not known
             place = "passed" if any(below(path, cgroup) for path in own if path) else "failed"
         amount = mean_of(rates(series).per_second)
         tests = weigh(scene, [proof.window for proof in proofs], place, amount)
