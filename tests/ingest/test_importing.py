@@ -93,6 +93,17 @@ def test_a_capture_that_has_the_names_of_its_kernel_with_it_needs_no_others(tmp_
         assert stack[-2:] == ("do_syscall_64", "memcg_numa_stat_show")
 
 
+def test_files_that_lie_where_the_import_goes_to_are_imported_once(tmp_path: Path) -> None:
+    path = write(tmp_path / NAMED.format(2), made.capture(2.0).file())
+    assert [one.state for one in do_import(tmp_path, path).inputs] == ["imported"]
+    again = do_import(tmp_path, str(tmp_path))
+    assert [(one.path, one.state) for one in again.inputs] == [(str(path), "known")]
+    Path(path).unlink()
+    with pytest.raises(ExhumeError, match="nothing to import") as error:
+        do_import(tmp_path / "other", str(tmp_path))
+    assert error.value.todo == f"that is a recording already: exhume why --data {tmp_path}"
+
+
 def test_nothing_is_imported_into_what_a_recorder_keeps(tmp_path: Path) -> None:
     path = write(tmp_path / "perf.data", made.capture(1.0).file())
     heads_path(tmp_path / "live").mkdir(parents=True)

@@ -34,6 +34,17 @@ def test_where_the_import_goes_to_is_no_input(tmp_path: Path) -> None:
     ]
 
 
+def test_files_may_lie_where_the_import_goes_to(tmp_path: Path) -> None:
+    for name in ("a.log", "import/manifest", "segments/x", "gpu-7/b.log", "gpu-7/segments/x"):
+        write(tmp_path / name, name)
+    write(tmp_path / "gpu-8" / "segments" / "x", "x")
+    given = [str(tmp_path), str(tmp_path / "**" / "*")]
+    assert names(given, tmp_path) == [("a.log", False), ("b.log", False)]
+    assert folders_inside([str(tmp_path)], tmp_path) == (str(tmp_path / "gpu-7"),)
+    (tmp_path / "a.log").unlink()
+    assert names([str(tmp_path)], tmp_path) == [("b.log", False)]
+
+
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     _, missing = expand([str(tmp_path / "nothing")], tmp_path / "out")
     assert [(one.path.name, one.why) for one in missing] == [("nothing", "no such file")]
@@ -58,7 +69,7 @@ def test_a_folder_of_nothing_but_folders_stands_for_what_is_in_them(tmp_path: Pa
         write(tmp_path / "in" / name, name)
     (tmp_path / "in" / "logs" / "03" / "truth").mkdir()
     given, out = [str(tmp_path / "in")], tmp_path / "in" / "out"
-    write(out / "e.log", "ours")
+    write(out / "segments" / "e.log", "ours")
     found, missing = expand(given, out)
     assert [one.path.name for one in found] == ["b.log", "c.log", "a.data"]
     assert missing == []

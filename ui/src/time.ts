@@ -133,8 +133,15 @@ export function duration(seconds: number): string {
 
 const STEPS = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900,
-  1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
+  1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600,
 ]
+
+/** No round number of seconds: a log may reach back for years. */
+const MONTHS = [1, 2, 3, 6, 12, 24, 60, 120, 240]
+const SHORTEST_MONTH = 28 * 86400
+/** From here on a change of the clocks must not move what follows it off midnight. */
+const QUARTER_DAY = 21600
+const MOST_TICKS = 200
 
 export interface Tick {
   time: number
@@ -145,16 +152,37 @@ export interface Tick {
 
 /** At round times, so many that their labels have `apart` seconds each. */
 export function ticks(span: Span, apart: number, utc: boolean): Tick[] {
-  const step = STEPS.find((one) => one >= apart) ?? STEPS[STEPS.length - 1]!
+  const step = STEPS.find((one) => one >= apart)
+  if (step === undefined) return monthTicks(span, apart, utc)
   // Round in the zone that is shown: midnight is not a multiple of six hours everywhere.
-  const shift = utc ? 0 : -new Date(span.start * 1000).getTimezoneOffset() * 60
+  const shift = ahead(span.start, utc)
   const first = Math.ceil((span.start + shift) / step - 1e-9)
   const found: Tick[] = []
-  for (let index = first; index * step - shift <= span.end && found.length < 200; index++) {
-    const time = index * step - shift
+  for (let index = first; found.length < MOST_TICKS; index++) {
+    const begin = index * step - shift
+    const time = step < QUARTER_DAY ? begin : index * step - ahead(begin, utc)
+    if (time > span.end) break
     const isDay = step >= 1 && clock(time, utc) === '00:00:00'
     const text = clock(time, utc, decimalsFor(step))
     found.push({ time, isDay, label: isDay ? day(time, utc) : step >= 60 ? text.slice(0, 5) : text })
+  }
+  return found
+}
+
+/** Seconds that the zone is ahead of UTC. */
+const ahead = (time: number, utc: boolean): number =>
+  utc ? 0 : -new Date(time * 1000).getTimezoneOffset() * 60
+
+/** At the first of a month. */
+function monthTicks(span: Span, apart: number, utc: boolean): Tick[] {
+  const step = MONTHS.find((one) => one * SHORTEST_MONTH >= apart) ?? MONTHS[MONTHS.length - 1]!
+  const from = parts(span.start, utc)
+  const found: Tick[] = []
+  for (let month = Math.floor((from.year * 12 + from.month - 1) / step) * step; found.length < MOST_TICKS; month += step) {
+    const at = [Math.floor(month / 12), month % 12] as const
+    const time = (utc ? Date.UTC(...at) : new Date(...at).getTime()) / 1000
+    if (time > span.end) break
+    if (time >= span.start) found.push({ time, isDay: true, label: day(time, utc) })
   }
   return found
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { clock, duration, moment, overlap, range, settled, ticks, within, zoomed } from '../src/time'
 
 const NIGHT = 1794788047.123 // 2026-11-16 00:14:07.123 UTC
@@ -55,6 +55,26 @@ describe('the axis', () => {
       expect(found.length).toBeLessThan(12)
       for (const tick of found) expect(tick.time).toBeGreaterThanOrEqual(NIGHT - 1e-6)
     }
+  })
+  test('of a log that reaches back for years ticks are months apart, and reach the end', () => {
+    for (const wide of [60, 200, 1700, 9000]) {
+      const apart = (wide * 86400) / 12
+      const found = ticks({ start: NIGHT, end: NIGHT + wide * 86400 }, apart, true)
+      expect(found.length).toBeGreaterThan(2)
+      expect(found.length).toBeLessThan(14)
+      for (const tick of found) expect(tick.label).toMatch(/^\d{4}-\d\d-\d\d$/)
+      const times = found.map((tick) => tick.time)
+      for (let index = 1; index < times.length; index++) expect(times[index]! - times[index - 1]!).toBeGreaterThanOrEqual(apart)
+      expect(NIGHT + wide * 86400 - times[times.length - 1]!).toBeLessThan(2.4 * apart)
+    }
+    expect(ticks({ start: NIGHT, end: NIGHT + 9000 * 86400 }, 400 * 86400, true)[0]!.label).toBe('2028-01-01')
+  })
+  test('a change of the clocks leaves the days that follow it at midnight', () => {
+    vi.stubEnv('TZ', 'Europe/Berlin')
+    const october = Date.UTC(2026, 9, 20) / 1000
+    const found = ticks({ start: october, end: october + 12 * 86400 }, 86400, false)
+    expect(found.map((tick) => tick.label.slice(5))).toEqual(['10-21', '10-22', '10-23', '10-24', '10-25', '10-26', '10-27', '10-28', '10-29', '10-30', '10-31', '11-01'])
+    vi.unstubAllEnvs()
   })
   test('zooming keeps the instant under the pointer where it is', () => {
     const before = { start: 1000, end: 2000 }

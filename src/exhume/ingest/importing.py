@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,7 @@ from exhume.ingest.work import ReadTask, merge_segment, read_input, shared_out
 from exhume.perf import script_header
 from exhume.perf.datafile import PerfData
 from exhume.store import layout
+from exhume.store.absent import recordings_inside
 
 MERGE_EVERY = 16
 MERGE_EVERY_BYTES = 256 << 20
@@ -107,9 +109,7 @@ def run(
         inputs, missing = expand(files, options.into, piped)
         folders = folders_inside(files, options.into)
         if not inputs and not any(one.is_named for one in missing):
-            todo = f"name the folders inside too: {folders[0]}, …" if folders else "name files"
-            given = ", ".join(dict.fromkeys(options.files))
-            raise ExhumeError(f"there is nothing to import in {given}", todo=todo)
+            raise _nothing(options.files, folders)
         manifest = Manifest(folder)
         reports = {str(one.path): _missing(one) for one in missing}
         known = list(_recognised(inputs, manifest, reports))
@@ -142,6 +142,15 @@ def run(
             seconds=time.monotonic() - began,
             folders=folders,
         )
+
+
+def _nothing(files: Sequence[str], folders: Sequence[str]) -> ExhumeError:
+    todo = f"name the folders inside too: {folders[0]}, …" if folders else "name files"
+    for path in map(Path, files):
+        if made := [path] if layout.segments_path(path).is_dir() else recordings_inside(path):
+            todo = f"that is a recording already: exhume why --data {shlex.quote(str(made[0]))}"
+    given = ", ".join(dict.fromkeys(files))
+    return ExhumeError(f"there is nothing to import in {given}", todo=todo)
 
 
 def _processes(content: Sequence[_Known], jobs: int) -> list[tuple[int, int]]:

@@ -51,17 +51,17 @@ def expand(
 ) -> tuple[list[Input], list[Missing]]:
     """Each file once, in the order of their names.
 
-    `besides`: where the import goes to; only what lies in `piped` counts of it.
+    `besides`: where the import goes to, which may be where the files are; of what it wrote there
+    itself only what lies in `piped` counts.
     """
     found: dict[Path, Input] = {}
     missing: list[Missing] = []
+    own = besides.resolve()
     for path, is_named in _paths(given):
         try:
             real = Path(os.path.realpath(path, strict=True))
-            is_own = real.is_relative_to(besides.resolve())
-            if piped is not None and real.is_relative_to(piped.resolve()):
-                is_own = False
-            if is_own or real in found:
+            is_piped = piped is not None and real.is_relative_to(piped.resolve())
+            if real in found or (not is_piped and _is_written_by_import(real, own)):
                 continue
             if path.is_file():
                 found[real] = _input(path, is_named)
@@ -91,9 +91,27 @@ def folders_inside(given: Sequence[str], besides: Path) -> tuple[str, ...]:
             for entry in _listed(folder) or ()
             if entry.is_dir()
             and not _is_perf_folder(entry)
-            and not entry.resolve().is_relative_to(own)
+            and not _holds_only_recordings(entry.resolve(), own)
         )
     )
+
+
+def _is_written_by_import(path: Path, into: Path) -> bool:
+    """Is it part of a recording in that directory, or of one of a node below it?"""
+    within = (path, *path.parents)
+    return path.is_relative_to(into) and any(
+        _is_part(folder) for folder in within[: within.index(into)]
+    )
+
+
+def _holds_only_recordings(folder: Path, into: Path) -> bool:
+    if folder == into or _is_part(folder):
+        return True
+    return folder.is_relative_to(into) and all(map(_is_part, _listed(folder) or (folder,)))
+
+
+def _is_part(folder: Path) -> bool:
+    return folder.name in layout.PARTS and _is_recording(folder.parent)
 
 
 def _paths(given: Sequence[str]) -> Iterator[tuple[Path, bool]]:
@@ -123,7 +141,7 @@ def _opened(folder: Path, depth: int = _MOST_DEPTH) -> list[Path]:
     is_sorted = all(one.is_dir() and not one.is_symlink() for one in inside)
     if not (depth and inside and is_sorted) or any(map(_is_perf_folder, inside)):
         return [folder]
-    return [one for path in inside if not _is_recording(path) for one in _opened(path, depth - 1)]
+    return [one for path in inside if not _is_part(path) for one in _opened(path, depth - 1)]
 
 
 def _listed(folder: Path) -> list[Path] | None:

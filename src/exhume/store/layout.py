@@ -27,6 +27,9 @@ FRAMES_MINUTE = "frames_minute.parquet"
 TEMPORARY = ".tmp-"
 """What begins with this is not there yet, or no longer."""
 
+PARTS = ("segments", "head", "symbols", "minutes", "pins", "import", "fingerprints")
+"""The folders of a data directory. What else lies in one is somebody's."""
+
 _NAME = re.compile(r"(\d{8}T\d{6}Z)-([0-9a-zA-Z]{1,8})-(\d+)")
 
 

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from exhume.cli.figures import NS
 from exhume.cli.render.core_words import CoresAnswer, summary
 from exhume.cli.render.cores import plot_width, render
 from exhume.cli.times import Viewpoint
 from exhume.derive.bursts import bursts
 from exhume.model.answers import MAP_MODES, CoreMap
+from exhume.model.window import Window
 from tests.cli.made_up import (
     BERLIN,
     HOSTILE,
@@ -192,6 +194,17 @@ def test_the_axis_has_round_times_of_the_zone() -> None:
     assert "CEST" in text
     night = drawn(render(answer(core_map(2, 43_200, 89)), VIEW, look(120)), 120)
     assert re.search(r"16:00 +18:00 +20:00", night)
+
+
+@pytest.mark.parametrize(("days", "when"), [(3, "04-28 09:05"), (400, "2023-04-29")])
+def test_where_a_window_is_longer_than_a_day_the_worst_second_has_its_date(
+    days: int, when: str
+) -> None:
+    short = core_map(2, 600, 600, burst=(1, 48, 6))
+    made = replace(short, window=Window(NOW_NS - days * 86_400 * NS, NOW_NS))
+    text = drawn(render(answer(made), VIEW, look(80)), 80)
+    assert row(text, "1").endswith(when)
+    assert max(len(line) for line in text.splitlines()) <= 80
 
 
 @pytest.mark.parametrize("name", HOSTILE)

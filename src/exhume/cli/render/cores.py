@@ -37,6 +37,9 @@ LABEL_WIDTH = 6
 MARGIN_WIDTH = 28
 TALL_UP_TO_CORES = 8
 _LINES_AROUND_MAP = 18  # title, averages, axis, legend, up to five sentences
+_DAY_SECONDS = 86_400
+_YEAR_SECONDS = 300 * _DAY_SECONDS
+"""Longer than this, a day needs its year to be told."""
 _DIM = Style(dim=True)
 _BOLD = Style(bold=True)
 
@@ -165,13 +168,23 @@ def _row(
     if np.isfinite(values).any():
         value, mode, start_ns = worst_cell(core_map, rows)
         style = _BOLD if value >= glyphs.HOT_PERCENT else _DIM
-        when = view.show(start_ns, with_date=False)
-        when = when[:5] if core_map.column_seconds >= 60 else when
-        when = f"from {when}" if core_map.column_seconds > 1 else when
+        when = _since(start_ns, core_map, view)
         lines[-1].append(f" {percent(value):>5} {mode:<7} {when}", style)
     else:
         lines[-1].append("     – not recorded", _DIM)
     return lines
+
+
+def _since(start_ns: int, core_map: CoreMap, view: Viewpoint) -> str:
+    """In the room of `from 03:14:07`."""
+    if core_map.window.seconds > _YEAR_SECONDS:
+        return view.local(start_ns).strftime("%Y-%m-%d")
+    if core_map.window.seconds > _DAY_SECONDS:
+        form = "from %m-%d" if core_map.column_seconds >= _DAY_SECONDS else "%m-%d %H:%M"
+        return view.local(start_ns).strftime(form)
+    when = view.show(start_ns, with_date=False)
+    when = when[:5] if core_map.column_seconds >= 60 else when
+    return f"from {when}" if core_map.column_seconds > 1 else when
 
 
 def _cells(cells: list[tuple[float, int]], look: Look) -> Text:
