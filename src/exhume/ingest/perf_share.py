@@ -157,14 +157,19 @@ class PerfShare:
         """Each core's buffer is in order of time; of one that is overwritten any may be old."""
         if self._data.is_overwritten or not len(chunk.samples):
             return chunk
-        time = chunk.samples.time.view(np.int64)
-        timed = np.flatnonzero(self._has_time().take(chunk.samples.event))
-        is_stray = stray(time[timed], chunk.samples.cpu[timed].astype(np.int64))
+        has_time = self._has_time()
+        # Mostly all have: then nothing is copied.
+        rows: Bool | slice = slice(None)
+        if not has_time.all():
+            rows = has_time.take(chunk.samples.event)
+        time = chunk.samples.time.view(np.int64)[rows]
+        is_stray = stray(time, chunk.samples.cpu[rows].astype(np.int64))
         if not is_stray.any():
             return chunk
-        self._collected.seen.note_stray(time[timed], is_stray)
-        kept = np.delete(np.arange(len(time)), timed[is_stray])
-        return replace(chunk, samples=pick(chunk.samples, kept))
+        self._collected.seen.note_stray(time, is_stray)
+        kept = np.ones(len(chunk.samples), np.bool_)
+        kept[rows] = ~is_stray
+        return replace(chunk, samples=pick(chunk.samples, np.flatnonzero(kept)))
 
     def _add(self, epoch: Epoch) -> None:
         if self._data.has_dumps:
