@@ -26,6 +26,7 @@ _DAY_S = 86_400
 _DAYS = 31
 """So long ago a log may have been written that was copied since."""
 _MOST_CHANGES = 100
+_NO_DATE = "without a date, which the file's own time gives"
 # Whole hours, and the zones between them that are in use.
 ZONES_MINUTES = (
     *sorted((60 * hours for hours in range(-12, 15) if hours), key=abs),
@@ -108,13 +109,15 @@ class LocalTimes(Struct):
         if self.clock == ClockKind.WALL:
             return None
         if self._is_local and self.told is not None:
-            east = self._told_minutes()
-            return Claim(-east * MINUTE_NS, Trust.TOLD, f"its times are local, {self.told} as told")
+            east, how = self._told_minutes(), f"its times are local, {self.told} as told"
+            if self.without_day:
+                how = f"guessed: {how}, and {_NO_DATE}"
+            return Claim(-east * MINUTE_NS, Trust.TOLD, how)
         missing = ["local and are taken as UTC"] if self._is_local else []
         if self.without_year:
             missing.append("without a year, which the file's own time gives")
         if self.without_day:
-            missing.append("without a date, which the file's own time gives")
+            missing.append(_NO_DATE)
         return Claim(0, Trust.FILE_NAME, f"guessed: its times are {', and '.join(missing)}")
 
     def tied(self, offset_ns: int, how: str) -> Claim:
