@@ -82,6 +82,8 @@ def test_removed_and_run_anew_with_no_exit_code_is_a_crash_loop() -> None:
 def test_a_steady_process_under_one_parent_is_a_loop_and_no_crash_loop() -> None:
     steady = runs(every(10, 20), [1.0] * 20)
     assert mark_process(steady, "ecs-agent", 1.0) == "loop"
+    between_captures = runs([at + 2.0 * n for at in (0, 7200, 14400) for n in range(20)])
+    assert mark_process(between_captures, "ecs-agent", 1.0) == "loop"
     jittered = runs([10 * i + (i * 7 % 5) * 0.4 for i in range(20)], [1.0] * 20)
     assert mark_process(jittered, "ecs-agent", 0.5) == "loop"
 
@@ -96,6 +98,7 @@ def test_a_steady_process_under_one_parent_is_a_loop_and_no_crash_loop() -> None
         (runs([float(2**i) for i in range(8)], [0.1] * 8), "retry", 1.0),  # backs off
         (runs(every(10, 4), [1.0] * 4), "rare", 1.0),
         (runs(every(10, 20), counts=[30] * 20), "storm", 1.0),  # thirty at once
+        (runs([s + 0.005 * n for s in range(70) for n in range(10)]), "date", 0.48),  # in bursts
     ],
 )
 def test_these_are_no_loops(what: Runs, name: str, share: float) -> None:

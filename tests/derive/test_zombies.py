@@ -185,3 +185,13 @@ def test_it_hurts_already_or_never() -> None:
         assert calm is not None
         assert [walk.in_ns for walk in calm.walks] == [None, None]
     assert zombies.outlook("5.4", None, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("per_hour", "when"),
+    [(1000.0, "in about 47.4 hours"), (30_000.0, "in about 95 minutes"), (9e6, "within a minute")],
+)
+def test_when_walks_become_long_is_told_in_hours_minutes_or_now(per_hour: float, when: str) -> None:
+    ahead = zombies.outlook("5.4", 24_000, per_hour)
+    assert ahead is not None
+    assert f"would take 5 s {when} (assuming" in zombies.outlook_words(ahead)

@@ -317,30 +317,47 @@ def test_beside_a_pace_that_hardly_changes_it_counts_who_was_seen_to_make_cgroup
     "loops", [[9, 10, 9, 10, 10, 9, 9], [8, 11, 8, 11, 10, 9, 7]], ids=["even", "held up together"]
 )
 def test_the_loop_that_collects_the_evidence_leaves_no_zombies(loops: list[int]) -> None:
-    """`sleep 1` beside an agent that leaves 180 a start, as they were recorded: when walks held up
-    the node both were slower, and 460 zombies came with each sleep."""
+    """Once a second, beside an agent that leaves 180 a start, as it was recorded: when walks held
+    up the node both were slower, and 460 zombies came with each round."""
     gained = [4320, 4680, 4140, 4682, 4500, 4320, 3781]
     agent = [23, 25, 25, 25, 25, 27, 19]
     rows = [
         (10 * at + (place + 0.5) * 10 / count, name, parent)
-        for name, parent, counts in (("agent", "init", agent), ("sleep", "sh", loops))
+        for name, parent, counts in (("agent", "init", agent), ("date", "sh", loops))
         for at, count in enumerate(counts)
         for place in range(count)
     ]
     level = np.concatenate(([198], 198 + np.cumsum(gained)))
-    first, *others = leakers(
+    first, other = leakers(
         observation(
             lives=lives(sorted(rows)),
             lifecycles=(
                 lifecycle("process", "agent", sum(agent), detail="init"),
-                lifecycle("process", "sleep", sum(loops), "many short jobs", detail="sh"),
+                lifecycle("process", "date", sum(loops), "many short jobs", detail="sh"),
             ),
             zombies=zombies({10.0 * i: int(value) for i, value in enumerate(level)}),
             frame_ms={"agent": {"cgroup_mkdir": 5}},
         )
     )
     assert (first.culprit.comm, first.against, first.at_most) == ("agent", "", "high")
-    assert all("come from elsewhere" in one.against for one in others)
+    assert "come from elsewhere" in other.against
+
+
+def test_of_what_starts_at_one_pace_the_loop_is_it_before_the_script_and_never_its_pause() -> None:
+    """One zombie a second, an agent that dies every second, and a script that looks every second
+    and sleeps: by their figures it may be any."""
+    each = ((0.1, "sleep", "sh"), (0.5, "agent", "init"), (0.9, "date", "sh"))
+    rows = [(second + at, name, parent) for second in range(100) for at, name, parent in each]
+    jobs = (lifecycle("process", name, 100, "many short jobs", "sh") for name in ("sleep", "date"))
+    found = leakers(
+        observation(
+            lives=lives(rows),
+            lifecycles=(*jobs, lifecycle("process", "agent", 100, "loop", "init")),
+            zombies=zombies({float(at): 100 + at for at in range(0, 101, 10)}),
+        )
+    )
+    assert [one.culprit.comm for one in found] == ["agent", "date"]
+    assert {one.at_most for one in found} == {"medium"}
 
 
 COUNTS = range(0, 600, 5)

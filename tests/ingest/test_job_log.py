@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -145,6 +146,25 @@ def test_local_times_without_a_zone_go_where_the_other_files_are(tmp_path: Path)
     do_import(tmp_path / "out", capture, log)
     found = [e for s in made.segments(tmp_path / "out") for e in s.events() if e.kind == "job-log"]
     assert [event.time_ns // NS for event in found] == [AT]
+
+
+@pytest.mark.parametrize("east_hours", [0, -8, 9])
+def test_times_of_day_go_to_the_day_and_the_zone_in_which_the_other_files_are(
+    tmp_path: Path, east_hours: int
+) -> None:
+    """The log was copied days later."""
+    capture = write(
+        tmp_path / "perf-node-1-20261115-202000-20s.data",
+        made.capture(20, start_ns=500 * NS, cores=1).file(),
+    )
+    hour = (20 + east_hours) % 24
+    lines = [f"[{hour:02}:20:{s:02}] INFO: fine\n" for s in range(10)]
+    log = write(tmp_path / "app.log", "".join([*lines, f"[{hour:02}:20:10] ERROR: {LATE}\n"]))
+    os.utime(log, (AT + 4 * 86_400, AT + 4 * 86_400))
+    report = do_import(tmp_path / "out", capture, log)
+    found = [e for s in made.segments(tmp_path / "out") for e in s.events() if e.kind == "job-log"]
+    assert [event.time_ns // NS for event in found] == [AT]
+    assert "guessed" in made.by_name(report)["app.log"].clock
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,16 @@ def test_a_zone_that_is_told_counts() -> None:
     assert times.guesses(LAST_NS) == ()
 
 
+def test_a_date_that_is_left_out_is_a_guess_though_the_zone_is_told() -> None:
+    times = LocalTimes(timezone(timedelta(hours=1)), without_day=True)
+    times.saw(Stamp(0, 0, 8, has_zone=False, has_year=False))
+    claim = times.claim()
+    assert claim is not None
+    assert "guessed" in claim.how
+    days = {round(one.offset_ns / NS / 86_400, 2) for one in times.guesses(20_000 * 86_400 * NS)}
+    assert {-1.04, 0.96} <= days
+
+
 def test_a_year_that_is_left_out_may_be_another() -> None:
     times = of(has_zone=True, has_year=False)
     days = {guess.offset_ns // 86_400 // NS for guess in times.guesses(LAST_NS)}

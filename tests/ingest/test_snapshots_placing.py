@@ -105,6 +105,13 @@ def test_a_log_that_reaches_back_is_in_the_zone_that_the_node_is_known_to_be_in(
     assert chosen([elsewhere], UTC, measured, (), zone_ns) == WEST
 
 
+def test_a_table_in_utc_beside_a_log_in_local_time_stays_there() -> None:
+    """`TZ=UTC mpstat`, 12 hours of it, and `dmesg -T` by somebody at UTC-5."""
+    night = Some((200 * HOUR, 212 * HOUR), (EAST, WEST))
+    assert chosen([night], UTC, [(200 * HOUR, 212 * HOUR)], (), 5 * HOUR) == UTC
+    assert chosen([night], UTC, [(205 * HOUR, 217 * HOUR)], (), 5 * HOUR) == WEST
+
+
 def test_a_kernel_log_is_in_the_zone_of_the_tables_beside_it(tmp_path: Path) -> None:
     """dmesg -T of a node at UTC-7: mpstat fits the copies in that zone alone."""
     wall = 1_777_791_000  # 2026-05-03 06:50 UTC, 23:50 of the day before there

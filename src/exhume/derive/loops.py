@@ -14,6 +14,7 @@ only if all of this holds, because a build or a shell script also starts hundred
   each, those of a supervisor have one;
 - at a steady pace: the middle half of the intervals lies within half of their median;
 - one after the other: it does not live longer than it takes to the next start;
+- and most of the time so, not a dozen at once and then a pause;
 - for a minute at least;
 - it is what its parent does: nearly half or more of all that the parent starts. A script that
   runs three programs a round is at work;
@@ -38,6 +39,7 @@ MANY_STARTS = 30
 STEADY_RATIO = 0.5
 LEAST_LOOP_NS = 60 * SECOND_NS
 LEAST_SHARE = 0.45
+_PAUSE, _MOSTLY = 3.0, 0.5
 PAUSES = frozenset({"sleep", "usleep"})
 
 
@@ -139,7 +141,17 @@ def is_loop(runs: Runs) -> bool:
     if int(runs.start_ns[-1] - runs.start_ns[0]) < LEAST_LOOP_NS:
         return False
     pace, median = runs.pace_seconds, runs.median_lifetime_seconds
-    return pace is not None and (median is None or median <= pace)
+    if pace is None or (median is not None and median > pace):
+        return False
+    return not _in_bursts(runs.start_ns, pace)
+
+
+def _in_bursts(start_ns: I64, pace: float) -> bool:
+    """A dozen at once and then a pause: a script at work, as `for file in …; do date; cat $file;
+    done` each second. What lies between two captures is no pause."""
+    apart = np.diff(start_ns) / SECOND_NS
+    apart = apart[apart < LEAST_LOOP_NS / SECOND_NS]
+    return bool(apart[apart > _PAUSE * pace].sum() > _MOSTLY * apart.sum())
 
 
 def most_within(start_ns: I64, count: I64, span_ns: int) -> int:

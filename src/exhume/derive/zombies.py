@@ -275,8 +275,16 @@ def outlook_words(ahead: Outlook) -> str:
         )
     rate, when = "", "now"
     if walk.in_ns:
-        rate, when = "at this rate ", f"in about {walk.in_ns / HOUR_NS:,.1f} hours"
+        rate, when = "at this rate ", _in_about(walk.in_ns)
     return f"{rate}{what} would take {walk.seconds:.0f} s {when} ({basis})"
+
+
+def _in_about(ns: int) -> str:
+    minutes = ns * 60 / HOUR_NS
+    if minutes < 1:
+        return "within a minute"
+    hours = f"{minutes / 60:,.1f} hours"
+    return f"in about {hours if minutes >= 120 else f'{minutes:.0f} minutes'}"
 
 
 def walker_of(kernel: str) -> tuple[str, bool]:

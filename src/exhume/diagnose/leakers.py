@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from exhume.derive import starts as derived
 from exhume.derive.looks import ASKED_EVERY_NS, Looks, looks_at, misses_starts, same_instance
+from exhume.derive.loops import PAUSES
 from exhume.derive.starts import REMOVAL_SECONDS
 from exhume.diagnose import kernel_paths, leak_ratio
 from exhume.diagnose.four_tests import rank_correlation
@@ -51,14 +52,17 @@ class Leaker(Struct, frozen=True):
     """They come with its starts and not without, or the same whole number with each."""
 
     @property
-    def fit(self) -> tuple[int, int, bool, float, float]:
+    def fit(self) -> tuple[int, int, bool, int, bool, float]:
         """To sort by: tests passed, then whose starts they come with, then supervisors before the
-        programs they run."""
+        programs they run, and loops before scripts."""
         outcomes = self.tests.outcomes()
         kind = {"unit": 2, "container": 1, "process": 0}[self.lifecycle.kind]
         kind = -1 if self.lifecycle.is_of_cron else kind  # what dies again and again before it
+        # A script that runs many programs is at work; what a parent does nothing but start loops.
+        is_loop = self.lifecycle.mark != "many short jobs"
         agreement = self.agreement if np.isfinite(self.agreement) else 0.0
-        return -outcomes.count("failed"), outcomes.count("passed"), self.is_in_step, kind, agreement
+        failed, passed = outcomes.count("failed"), outcomes.count("passed")
+        return -failed, passed, self.is_in_step, kind, is_loop, agreement
 
 
 def leakers(seen: Observation) -> tuple[Leaker, ...]:
@@ -70,6 +74,8 @@ def leakers(seen: Observation) -> tuple[Leaker, ...]:
     for around in seen.lifecycles:
         if around.starts < LEAST_STARTS or around.mark == "healthy":
             continue
+        if around.kind == "process" and around.name in PAUSES:
+            continue  # that is how whoever runs it waits
         wall, count = starts_of(seen, around)
         # Who lived is read of the stretch around the harm, events of all that was asked for.
         one = replace(around, starts=max(around.starts, int(count.sum())))

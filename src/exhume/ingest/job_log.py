@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from msgspec import Struct, field
 
+from exhume.derive.clock_stamps import ClockFinder, first_day_ns, is_clock_log
 from exhume.derive.stamps import Stamp, StampFinder, Years, some_years
 from exhume.ingest.context import Context
 from exhume.ingest.lines import head_lines, lines_of
@@ -51,7 +52,9 @@ def is_job_log(head: bytes, _: Path) -> bool:
     # Ray's raylet dumps its state, hundreds of lines at a time: of what is stamped the order tells.
     lines = head_lines(head, _DUMPED)
     times = list(_stamped(lines))
-    return len(times) >= _IN_ORDER and 100 * len(times) >= len(lines) and times == sorted(times)
+    if len(times) >= _IN_ORDER and 100 * len(times) >= len(lines) and times == sorted(times):
+        return True
+    return not times and is_clock_log(lines)
 
 
 def _stamped(lines: Iterable[str]) -> Iterator[int]:
@@ -69,7 +72,7 @@ def _stamped(lines: Iterable[str]) -> Iterator[int]:
             yield stamp.time_ns
 
 
-def _named_object(line: str, finder: StampFinder) -> bool:
+def _named_object(line: str, finder: StampFinder | ClockFinder) -> bool:
     """An object behind the name of who wrote it; where a time stands there, that one counts."""
     before = _BEFORE_OBJECT.match(line)
     return before is not None and finder.find(before[0]) is None
@@ -92,7 +95,13 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     newest = newest_ns(source.path)
     own = told_times(source.head(), newest)
     times = LocalTimes(context.clock.zone, own=own, follow=followed(own))
-    yield from pieces(source, context, JobLog(source.path, times, own.newest_ns(newest)))
+    log = JobLog(source.path, times, own.newest_ns(newest))
+    lines = head_lines(source.head(), _DUMPED)
+    if next(_stamped(lines), None) is None and is_clock_log(lines):
+        times.without_day = True
+        with source.open() as stream:
+            log.clocks = ClockFinder(first_day_ns(lines_of(stream), newest))
+    yield from pieces(source, context, log)
 
 
 class JobLog(Struct, LogParser):
@@ -100,11 +109,13 @@ class JobLog(Struct, LogParser):
     times: LocalTimes = field(default_factory=LocalTimes)
     written_by_ns: int | None = None
     """None: as its name or its file's time says."""
+    clocks: ClockFinder | None = None
+    """Of a log whose stamps are times of day."""
     _waiting: list[str] = field(default_factory=list)
     """Lines before the first stamp."""
 
     def entries(self, stream: BinaryIO) -> Iterator[Entry]:
-        finder = StampFinder(Years(self.written_by_ns or newest_ns(self.path)))
+        finder = self.clocks or StampFinder(Years(self.written_by_ns or newest_ns(self.path)))
         last: Entry | None = None
         for line in lines_of(stream, _MAX_OBJECT):
             entry = self._entry(line, finder)
@@ -124,7 +135,7 @@ class JobLog(Struct, LogParser):
             last = entry
             yield entry
 
-    def _entry(self, line: str, finder: StampFinder) -> Entry | None:
+    def _entry(self, line: str, finder: StampFinder | ClockFinder) -> Entry | None:
         if line.startswith("{") or _named_object(line, finder):
             found = of_object(line[line.index("{") :])
             if found is not None:

@@ -22,7 +22,11 @@ _SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * _SECOND_NS
 _YEAR_NS = 31_556_952 * _SECOND_NS
 _YEARS = 10
+_DAY_S = 86_400
+_DAYS = 31
+"""So long ago a log may have been written that was copied since."""
 _MOST_CHANGES = 100
+_NO_DATE = "without a date, which the file's own time gives"
 # Whole hours, and the zones between them that are in use.
 ZONES_MINUTES = (
     *sorted((60 * hours for hours in range(-12, 15) if hours), key=abs),
@@ -54,6 +58,7 @@ class LocalTimes(Struct):
     with_zone: bool = False
     without_zone: bool = False
     without_year: bool = False
+    without_day: bool = False
     axis: ZoneAxis | None = None
     """Of that zone."""
     own: ToldTimes = ToldTimes()
@@ -68,7 +73,8 @@ class LocalTimes(Struct):
 
     def saw(self, stamp: Stamp, text: str = "") -> Stamp:
         """The stamp, at its place among those of its log. `text`: what follows it."""
-        self.without_year |= not stamp.has_year and not self.own.is_year_told
+        if not self.without_day:
+            self.without_year |= not stamp.has_year and not self.own.is_year_told
         if self.follow is not None and text and not stamp.has_zone:
             self._note_east(self.follow(stamp, text))
         at = self.saw_time(stamp.time_ns, stamp.has_zone)
@@ -96,17 +102,22 @@ class LocalTimes(Struct):
 
     @property
     def clock(self) -> ClockKind:
-        return ClockKind.OWN if self._is_local or self.without_year else ClockKind.WALL
+        is_whole = not (self._is_local or self.without_year or self.without_day)
+        return ClockKind.WALL if is_whole else ClockKind.OWN
 
     def claim(self) -> Claim | None:
         if self.clock == ClockKind.WALL:
             return None
         if self._is_local and self.told is not None:
-            east = self._told_minutes()
-            return Claim(-east * MINUTE_NS, Trust.TOLD, f"its times are local, {self.told} as told")
+            east, how = self._told_minutes(), f"its times are local, {self.told} as told"
+            if self.without_day:
+                how = f"guessed: {how}, and {_NO_DATE}"
+            return Claim(-east * MINUTE_NS, Trust.TOLD, how)
         missing = ["local and are taken as UTC"] if self._is_local else []
         if self.without_year:
             missing.append("without a year, which the file's own time gives")
+        if self.without_day:
+            missing.append(_NO_DATE)
         return Claim(0, Trust.FILE_NAME, f"guessed: its times are {', and '.join(missing)}")
 
     def tied(self, offset_ns: int, how: str) -> Claim:
@@ -139,16 +150,25 @@ class LocalTimes(Struct):
         minutes = [self._told_minutes()]
         if self.told is None and self._is_local:
             minutes += ZONES_MINUTES
-        years = [(0, 0), *(_other_years(last_ns) if self.without_year else ())]
+        others = [("", 0), *(_other_years(last_ns) if self.without_year else ())]
+        others += _other_days(last_ns) if self.without_day else ()
         return tuple(
-            Claim(shift_ns - east * MINUTE_NS, Trust.FILE_NAME, _how(east, year))
-            for year, shift_ns in years
+            Claim(shift_ns - east * MINUTE_NS, Trust.FILE_NAME, _how(east, when))
+            for when, shift_ns in others
             for east in minutes
-            if year or east != minutes[0]
+            if when or east != minutes[0]
         )
 
 
-def _other_years(last_ns: int) -> Iterator[tuple[int, int]]:
+def _other_days(last_ns: int) -> Iterator[tuple[str, int]]:
+    """Which day its last line is of, and how far it is from the one that was taken."""
+    for days in sorted(range(-_DAYS, 2), key=abs):
+        if days:
+            moved = datetime.fromtimestamp(last_ns // _SECOND_NS + days * _DAY_S, UTC)
+            yield f"{moved:%Y-%m-%d}", days * _DAY_S * _SECOND_NS
+
+
+def _other_years(last_ns: int) -> Iterator[tuple[str, int]]:
     """Which year, and how far it is from the one that was taken."""
     last = datetime.fromtimestamp(last_ns // _SECOND_NS, UTC)
     for back in range(1, _YEARS):
@@ -157,11 +177,11 @@ def _other_years(last_ns: int) -> Iterator[tuple[int, int]]:
                 moved = last.replace(year=year)
             except ValueError:  # the 29th of February
                 continue
-            yield year, round((moved - last).total_seconds()) * _SECOND_NS
+            yield str(year), round((moved - last).total_seconds()) * _SECOND_NS
 
 
-def _how(east_minutes: int, year: int) -> str:
-    taken = f"{zone_name(east_minutes)} of {year}" if year else zone_name(east_minutes)
+def _how(east_minutes: int, when: str) -> str:
+    taken = f"{zone_name(east_minutes)} of {when}" if when else zone_name(east_minutes)
     return f"guessed: its times are local, taken as {taken}, where the other files are"
 
 

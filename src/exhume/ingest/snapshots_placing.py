@@ -15,6 +15,7 @@ from exhume.ingest.piece import Claim, Trust
 _NEAR_NS = 3600 * 1_000_000_000
 """A file written this long before or after what the others tell of was written with them."""
 _DAY_NS = 86_400 * 1_000_000_000
+_NEARLY = 0.8
 _GAP_NS = 1800 * 1_000_000_000
 """Nobody means by a shorter one that nothing was there: readings may be minutes apart."""
 
@@ -57,7 +58,8 @@ def chosen(
         return claim
     own = min(s[0] for s in spans), max(s[1] for s in spans)
     if guesses:
-        return _of_zone(own, (claim, *guesses), sure, zone_ns)
+        is_log = any(piece.told_ns is not None for piece in pieces)
+        return _of_zone(own, (claim, *guesses), sure, zone_ns, is_log=is_log)
     whole = min(s[0] for s in others), max(s[1] for s in others)
     edge = next((piece.edge for piece in pieces if piece.edge), "")
     if edge == "start":
@@ -84,14 +86,16 @@ def zone_of(pieces: Sequence[Floating], claim: Claim) -> int | None:
 
 
 def _of_zone(
-    own: Span, claims: Sequence[Claim], sure: Sequence[Span], zone_ns: int | None
+    own: Span, claims: Sequence[Claim], sure: Sequence[Span], zone_ns: int | None, *, is_log: bool
 ) -> Claim:
     """A node is in one zone. How long a log meets the others tells little of its own: a kernel's
-    reaches back to the boot, and ends with whatever happened last."""
+    reaches back to the boot, and ends with whatever happened last. But who wrote a table may have
+    chosen another zone, which shows where it meets far more of the others there."""
     in_zone = [one for one in claims if zone_ns is not None and one.offset_ns % _DAY_NS == zone_ns]
     stretches = _joined(sure)
+    least = 1 if is_log else _NEARLY * max(_shared(own, one, stretches) for one in claims)
     for one in in_zone:
-        if _shared(own, one, stretches):
+        if _shared(own, one, stretches) >= max(1, least):
             return one
     return fitting(own, claims, sure) or next(iter(in_zone), claims[0])
 
