@@ -27,7 +27,8 @@ def maps(*rows: Row, offset: int = 0) -> Maps:
 
 def files(known: Maps, space: int, *addresses: int) -> list[int]:
     asked = np.array(addresses, np.int64).view(np.uint64)
-    return known.at(np.full(len(asked), space), asked)[0].tolist()
+    found: list[int] = known.at(np.full(len(asked), space), asked)[0].tolist()
+    return found
 
 
 def test_above_a_page_that_was_mapped_anew_the_rest_of_the_library_is_still_there() -> None:
