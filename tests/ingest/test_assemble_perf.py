@@ -226,6 +226,20 @@ def test_samples_without_time_or_core_are_told_as_such(tmp_path: Path) -> None:
     assert not len(piece.sampled.sketch)  # made-up times are the same for all
 
 
+def test_a_patched_page_hides_no_other_code_of_its_library(tmp_path: Path) -> None:
+    library = Mapped(pid=7, start=0x10_000, length=0x8000, path=b"/lib/x.so")
+    page = Mapped(pid=7, start=0x12_000, length=0x1000, file_offset=0x2000, path=b"/lib/x.so")
+    records = [enc.comm(SHAPE, 7, 7, b"x")]
+    records += [enc.mmap2(SHAPE, one, Who(time=time)) for time, one in ((1, library), (2, page))]
+    records += [
+        enc.sample(SHAPE, Sample(ip=ip, pid=7, tid=7, time=5 + n, chain=(USER, ip)))
+        for n, ip in enumerate((0x11_008, 0x12_008, 0x14_008))
+    ]
+    piece = piece_of(tmp_path, Capture(records).file())
+    expected = [("x", f"x.so+{at:#x}") for at in (0x1008, 0x2008, 0x4008)]
+    assert [tuple(stack) for stack in named(piece)] == expected
+
+
 def test_births_are_not_placed_beside_samples_without_times(tmp_path: Path) -> None:
     """Their times are perf's, those of the samples made up (`perf record --no-timestamp`)."""
     shape = Shape(int(Bit.IP | Bit.TID))

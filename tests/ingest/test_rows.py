@@ -140,3 +140,23 @@ def test_more_ten_minutes_than_files_may_be_open_are_all_written(tmp_path: Path)
         writer.add(time, np.zeros(200, np.uint16), np.zeros(200, np.int64), np.zeros(200, np.int64))
     table = writer.finish(np.zeros(1, np.int64))
     assert [len(rows) for rows in table.slots.values()] == [2] * 200
+
+
+@pytest.mark.parametrize("clocks", [1, 2, 3, 4])
+def test_clocks_of_several_cores_in_one_process_are_not_one_that_is_faster(clocks: int) -> None:
+    """`perf script -F comm,pid,time,…` of a process whose threads run at once."""
+    rng = np.random.default_rng(clocks)
+    parts = [np.arange(7 * n**2 * NS // 10_000, NS, NS // 499) for n in range(clocks)]
+    time = np.sort(np.concatenate([part[rng.random(len(part)) < 0.8] for part in parts]))
+    core = np.full(len(time), NO_CORE, np.uint16)
+    found = usual_rate_hz(time // 1000 * 1000, core, np.zeros(len(time), np.int32))
+    assert found == pytest.approx(499, rel=0.01)
+
+
+def test_what_keeps_no_distance_has_no_beat() -> None:
+    rng = np.random.default_rng(3)
+    time = np.cumsum(rng.exponential(NS / 50, 400)).astype(np.int64)
+    none = np.full(len(time), NO_CORE, np.uint16)
+    found = usual_rate_hz(time, none, np.zeros(len(time), np.int32))
+    core_told = usual_rate_hz(time, np.zeros(len(time), np.uint16), np.zeros(len(time), np.int32))
+    assert found == core_told

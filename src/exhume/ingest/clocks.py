@@ -16,8 +16,8 @@ from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from exhume.ingest.overlaps import options_of
 from exhume.ingest.piece import Claim, Trust
+from exhume.ingest.record_options import is_of_some, record_options
 from exhume.perf.datafile import PerfData
 from exhume.perf.script_header import ScriptHeader, captured_at
 
@@ -42,8 +42,6 @@ _HOST = re.compile(r"perf-(?P<host>[\w.-]+?)-\d{4}-?\d\d-?\d\d[-_T. ]?\d\d")
 _BOTH_READ = "both clocks were recorded"
 _KEPT_NS = 2 * NS
 """Files whose times are as far from each other as their folders' names have kept their own."""
-# `perf record -p 812`: before that process runs there is no sample.
-_OF_SOME = re.compile(r"-[gnqsv]*[ptu].*|--(?:pid|tid|uid)(?:=.*)?")
 _LAST_NS = 7_258_118_399 * 1_000_000_000
 """The end of 2199: no date that is later is read anywhere, and ext4 takes some damaged time of a
 file for 2446, which is more nanoseconds than 64 bits hold."""
@@ -119,7 +117,7 @@ class ClockHints(Struct, frozen=True):
         if started is not None and started == name_time_ns(written_to, zone):
             first_ns = began_ns  # named like the capture, it says when that was started
         off = "a second or two off"
-        if any(map(_OF_SOME.fullmatch, options_of(command))):
+        if is_of_some(record_options(command)):  # before they run there is no sample
             off += ", and early by as long as its processes did not run at first"
         if started is not None:
             how = f"by the time in its name, {taken}: {off}"

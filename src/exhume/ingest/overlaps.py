@@ -6,7 +6,6 @@ in it; and two captures of the whole machine would make each thread take its tim
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from exhume.derive.sets import distinct
+from exhume.ingest.record_options import is_of_all, record_options
 from exhume.model.arrays import I32
 from exhume.perf.eventnames import is_time_like, preference
 
@@ -24,11 +24,6 @@ THREADS_TOLD = 256
 _NEAR_NS = 2_500_000_000
 """Times by file names are a second or two off: captures that follow each other seem to overlap."""
 _IDLE_TASK = 0
-# Of `perf record`: whatever runs on some cores, or on all; and what takes the word that follows.
-_ALL_OF_A_CORE = re.compile(r"-[A-Zdgnqsv]*a\w*|--all-cpus|-C.*|--cpu(=.*)?")
-_WITH_A_WORD = re.compile(
-    r"-[CDFGIMWbcejkmoprtux]|--(cpu|count|event|freq|output|pid|tid|call-graph|mmap-pages|clockid)"
-)
 
 
 class Covered(Struct, frozen=True):
@@ -67,22 +62,7 @@ def some_threads(tid: I32) -> tuple[int, ...]:
 def is_whole(command: str, idle: int, tid: I32) -> bool:
     """Does a capture tell of whoever ran? By its command, or by the idle task, which nobody asks
     for by its number."""
-    return (
-        idle > 0
-        or bool((tid == _IDLE_TASK).any())
-        or any(_ALL_OF_A_CORE.fullmatch(option) for option in options_of(command))
-    )
-
-
-def options_of(command: str) -> Iterator[str]:
-    """Those of `perf record` itself, not of what it was told to run."""
-    words = iter(command.partition(" record ")[2].split())
-    for word in words:
-        if not word.startswith("-") or word == "--":
-            return
-        yield word
-        if _WITH_A_WORD.fullmatch(word):
-            next(words, None)
+    return idle > 0 or bool((tid == _IDLE_TASK).any()) or is_of_all(record_options(command))
 
 
 def left_out(one: Covered, better: Sequence[Covered]) -> list[tuple[Span, Covered]]:

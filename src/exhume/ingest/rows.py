@@ -23,6 +23,11 @@ _SETTLING = 5
 _SHORT_SHARE = 0.05
 _NEAR = 1.4
 """Distances that differ by less are of one rate."""
+_AHEAD = 8
+"""With how many that follow a sample is compared: as many clocks as that can be told apart."""
+_SPREAD = 0.02
+"""Distances that differ by such a share are one."""
+_AS_OFTEN, _KEPT_BY, _LEAST_FOR_BEAT = 0.6, 0.35, 16
 ROWS_SUFFIX = ".rows"
 
 
@@ -143,6 +148,8 @@ def usual_rate_hz(time_ns: I64, core: U16, tid: I32) -> float | None:
     """
     place = np.where(core == NO_CORE, tid.astype(np.int64) + (NO_CORE + 1), core.astype(np.int64))
     order = np.lexsort((time_ns, place))
+    if (core == NO_CORE).all() and (beat_ns := _beat_ns(time_ns[order], place[order])):
+        return 1e9 / beat_ns
     gaps, is_same = np.diff(time_ns[order]), np.diff(place[order]) == 0
     row = np.arange(len(gaps))
     begin = np.maximum.accumulate(np.where(is_same, 0, row + 1))
@@ -153,3 +160,30 @@ def usual_rate_hz(time_ns: I64, core: U16, tid: I32) -> float | None:
     middle = float(np.median(gaps))
     short = float(np.median(gaps[gaps <= _NEAR * np.quantile(gaps, _SHORT_SHARE)]))
     return 1e9 / (middle if middle < _NEAR * short else short)
+
+
+def _beat_ns(time_ns: I64, place: I64) -> float | None:
+    """The distance that samples of a place keep, whatever comes in between; None where none does.
+
+    Text may tell processes only, and threads of one that run at once on several cores, or one that
+    moves between them, are several clocks in one: neighbours are at any distance then, but each
+    sample still has another one period later.
+    """
+    if len(time_ns) < _LEAST_FOR_BEAT:
+        return None
+    parts = [
+        (time_ns[ahead:] - time_ns[:-ahead])[place[ahead:] == place[:-ahead]]
+        for ahead in range(1, _AHEAD + 1)
+    ]
+    distances = np.concatenate(parts)
+    distances = distances[distances > 0]
+    if not len(distances):
+        return None
+    scaled = np.rint(np.log(distances) / _SPREAD).astype(np.int64)
+    bins = scaled - scaled.min()
+    padded = np.pad(np.bincount(bins), 1)
+    counts = padded[:-2] + padded[1:-1] + padded[2:]
+    # Twice the period is kept as well, but by nobody more often.
+    first = int(np.flatnonzero(counts >= _AS_OFTEN * counts.max())[0])
+    is_kept = counts[first] >= _KEPT_BY * len(time_ns)
+    return float(np.median(distances[abs(bins - first) <= 2])) if is_kept else None

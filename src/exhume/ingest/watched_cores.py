@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 
-from exhume.ingest.overlaps import options_of
+from exhume.ingest.record_options import cores_asked, is_of_all, record_options
 
 MOST_CORES = 4096
 """Twice what the largest machines have. More are damage, and are not listed in each segment."""
-_ALL = re.compile(r"-[A-Zdgnqsv]*a\w*|--all-cpus")
-_SOME = re.compile(r"-C.*|--cpu(=.*)?")
 
 
 def watched_cores(
@@ -25,8 +22,11 @@ def watched_cores(
     if not is_whole:  # of a process: where it was not, others may have been
         return ()
     found = set(seen)
-    options = list(options_of(command))
-    is_of_all = any(map(_ALL.fullmatch, options)) and not any(map(_SOME.fullmatch, options))
-    if is_of_all and numbered is not None and max(found, default=0) < numbered:
-        found.update(range(min(numbered, MOST_CORES + 1)))
+    options = record_options(command)
+    if is_of_all(options):
+        # Cores of a command that is not this capture's are not believed.
+        asked = cores_asked(options) if "C" in options else range(numbered or 0)
+        if len(asked) > MOST_CORES:
+            return ()
+        found |= set(asked) if found <= set(asked) else set()
     return tuple(sorted(found)) if len(found) <= MOST_CORES else ()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from exhume.model.arrays import I64
-from exhume.perf.joins import contiguous, library, pointers
-
-_FAILED = 0xFFFF_FFFF
+from exhume.perf.joins import FAILED, contiguous, library, pointers
 
 
 def distinct_rows(*columns: I64) -> tuple[I64, I64]:
@@ -21,6 +19,6 @@ def distinct_rows(*columns: I64) -> tuple[I64, I64]:
     found = library().xh_distinct(
         pointers(held), len(held), count, which.ctypes.data, first.ctypes.data
     )
-    if found == _FAILED:
+    if found == FAILED:
         raise MemoryError("no memory to compare rows")
     return first[:found].copy(), which

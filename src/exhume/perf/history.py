@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from exhume.derive.sets import distinct, is_in
-from exhume.model.arrays import I32, I64, U8, U64, Bool
+from exhume.model.arrays import I32, I64, U8, U64
 from exhume.perf.asof import NOTHING_SAID, UNKNOWN, Statement, last_before, with_inheritance
 from exhume.perf.bounds import MORE_NAMES, MOST_ALIVE, MOST_MAPPINGS, MOST_NAMES
+from exhume.perf.maps import Maps
 from exhume.perf.records import Comms, Forks, Mappings, concat
 
 Mapping = Callable[[I64, U64], tuple[U64, U64]]
@@ -41,47 +42,6 @@ class SideBand(Struct, frozen=True):
 
     Said of BEFORE_ALL too, they also hold before it, as far as nothing else is known.
     """
-
-
-class Maps(Struct):
-    """What is mapped where, of each address space."""
-
-    space: I64 = field(default_factory=lambda: np.empty(0, np.int64))
-    start: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
-    end: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
-    offset: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
-    file: U64 = field(default_factory=lambda: np.empty(0, np.uint64))
-
-    def extend(self, space: I64, mappings: Mappings) -> None:
-        self.space = np.concatenate([self.space, space])
-        self.start = np.concatenate([self.start, mappings.start])
-        self.end = np.concatenate([self.end, mappings.start + mappings.length])
-        self.offset = np.concatenate([self.offset, mappings.file_offset])
-        self.file = np.concatenate([self.file, mappings.file_hash])
-
-    def at(self, space: I64, address: U64) -> tuple[U64, U64]:
-        """The mapped file (its hash, 0 for none) and the offset in it at each address."""
-        # As signed numbers, like C: else all that lies below the first mapping of a process would
-        # be in the one at the very end, which is the kernel's [vsyscall].
-        asked, end = address.view(np.int64), self.end.view(np.int64)
-        row = last_before(self.space, self.start.view(np.int64), space, asked)
-        if not len(self.space):
-            return np.zeros(len(address), np.uint64), address
-        at = np.maximum(row, 0)
-        inside = (row >= 0) & (asked < end[at])
-        offset = address - self.start[at] + self.offset[at]
-        return np.where(inside, self.file[at], np.uint64(0)), np.where(inside, offset, address)
-
-    def of(self, spaces: I64) -> Maps:
-        return self._some(is_in(self.space, spaces))
-
-    def newest(self, count: int) -> Maps:
-        return self._some(slice(max(0, len(self.space) - count), None))
-
-    def _some(self, rows: Bool | slice) -> Maps:
-        return Maps(
-            self.space[rows], self.start[rows], self.end[rows], self.offset[rows], self.file[rows]
-        )
 
 
 class History:
@@ -237,7 +197,7 @@ class History:
 
     def mapping_in(self, spaces: I64) -> Mapping:
         """`mapping` as it is now, of these alone: for who asks again and again."""
-        return self._maps.of(distinct(spaces)).at
+        return self._maps.of(distinct(spaces)).with_remains().at
 
     def forget_dead(self, exits: Forks) -> None:
         """Keep the last word on each thread and process that is still there."""

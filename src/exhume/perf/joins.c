@@ -6,7 +6,7 @@
  */
 #include "joins.h"
 
-enum { JOINS_ABI = 7 };
+enum { JOINS_ABI = 8 };
 
 int xh_joins_abi(void) { return JOINS_ABI; }
 
@@ -227,4 +227,29 @@ int xh_last_before(const int64_t *key, const int64_t *position, uint32_t n, cons
     }
     xh_groups_free(&groups);
     return is_done;
+}
+
+/* Ranges that may lie in each other, cut into pieces that don't: each point is in the one of those around
+ * it that begins last, of those that begin together in the last one. Rows are in order of their key and
+ * their start. There is room for two pieces a row; returns how many there are, FAILED when out of memory. */
+uint32_t xh_pieces(const int64_t *key, const int64_t *start, const int64_t *end, uint32_t n, int64_t *row,
+                   int64_t *piece_start, int64_t *piece_end) {
+    uint32_t *open = malloc((n + 1ull) * sizeof *open), depth = 0, count = 0; /* the innermost last */
+    if (!open) return FAILED;
+    int64_t at = 0;
+    for (uint32_t i = 0; i <= n; i++) {
+        int is_other = i == n || (i && key[i] != key[i - 1]);
+        while (depth && (is_other || at < start[i])) {
+            uint32_t top = open[depth - 1];
+            int64_t until = is_other || end[top] < start[i] ? end[top] : start[i];
+            if (at < until) {
+                row[count] = top, piece_start[count] = at, piece_end[count++] = until;
+                at = until;
+            }
+            if (end[top] <= at) depth--;
+        }
+        if (i < n && start[i] < end[i]) open[depth++] = i, at = start[i];
+    }
+    free(open);
+    return count;
 }

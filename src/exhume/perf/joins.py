@@ -11,7 +11,9 @@ import numpy as np
 from exhume.clibrary import C_I64, C_INT, C_U32, C_U64, POINTER, Functions, load
 from exhume.model.arrays import I64
 
-ABI = 7
+ABI = 8
+FAILED = 0xFFFF_FFFF
+"""There was no memory for an answer."""
 MOST_ROWS = (1 << 32) - 3
 """Two of the numbers say why there is none."""
 
@@ -26,6 +28,7 @@ def library() -> ctypes.CDLL:
         "xh_rows_add": (C_INT, [POINTER, POINTER, C_U64, C_U32, POINTER]),
         "xh_rows_column": (None, [POINTER, C_U32, C_U32, POINTER]),
         "xh_last_before": (C_INT, [POINTER, POINTER, C_U32, POINTER, POINTER, C_U64, POINTER]),
+        "xh_pieces": (C_U32, [*[POINTER] * 3, C_U32, *[POINTER] * 3]),
         "xh_places_new": (POINTER, []),
         "xh_places_free": (None, [POINTER]),
         "xh_places_count": (C_U32, [POINTER]),

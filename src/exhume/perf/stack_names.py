@@ -112,7 +112,7 @@ class StackNamer:
 
     def _code_maps(self, spaces: I64) -> CodeMaps:
         """Where whose code is mapped now, in these alone: most that come and go have no sample."""
-        maps = self._history.maps.of(spaces[distinct_rows(spaces)[0]])
+        maps = self._history.maps.of(spaces[distinct_rows(spaces)[0]]).with_remains()
         first, which = distinct_rows(maps.file.view(np.int64))
         found = [self._files.get(hash_) for hash_ in maps.file[first].tolist()]
         codes = np.array(
