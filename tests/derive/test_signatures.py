@@ -272,6 +272,11 @@ meaning = "It was slow."
     assert match("it is not slow", own) is None
     with pytest.raises(ParseError, match="safe to run"):
         parse(text.replace("not slow", "(a*)*"), "own.toml")
+    several = parse(text.replace('"not slow"', '["not slow", "slowly"]'), "own.toml")
+    assert match("it is slow", several) is not None
+    assert match("it moves slowly", several) is None
+    with pytest.raises(ParseError, match="or \\['expression'"):
+        parse(text.replace('"not slow"', "[1]"), "own.toml")
     named = '[unless]\nboast = "not slow"\n' + text.replace('"not slow"', '"boast"')
     assert match("it is not slow", parse(named, "own.toml")) is None
     with pytest.raises(ParseError, match="unless: expected name = 'expression'"):
@@ -357,6 +362,15 @@ def test_ordinary_lines_mean_nothing(line: str) -> None:
         "responding to 3 peers in 5s",
         "Raylet is terminated. Termination is graceful.",
         "exited the loop: all done",
+        "error: kex_exchange_identification: read: Connection reset by peer",
+        "ssh_dispatch_run_fatal: Connection from 192.0.2.7 port 22: Connection timed out [preauth]",
+        "Read error from remote host 192.0.2.7 port 52011: Connection timed out",
+        "connect to mx.example.org[192.0.2.7]:25: Connection timed out",
+        "Timed out waiting for reply from 192.0.2.7:123 (ntp.example.org).",
+        "idle connection timed out after 60s, closing",
+        "Node 1 disconnected due to idle connection timed out",
+        "session timed out after 1800 seconds of inactivity, logging out",
+        "*1 client timed out (110: Connection timed out) while waiting for request",
     ],
 )
 def test_ordinary_lines_of_programs_mean_nothing(line: str) -> None:

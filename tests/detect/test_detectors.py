@@ -167,6 +167,12 @@ def test_a_stopped_cgroup_is_told() -> None:
     assert one.subject == "/pod1"
 
 
+def test_a_cgroup_that_is_stopped_on_several_cores_at_once_says_on_how_many() -> None:
+    stopped = counter("cgroup.cpu_throttled_ns", burst(0, 12_000_000_000), "/pod1")
+    (one,) = found("cpu-throttling", observation(series=[stopped]))
+    assert "on 12.0 cores at a time" in one.claim
+
+
 def test_short_stops_in_many_of_its_periods_are_told_too() -> None:
     def stopped(share: float) -> list[Finding]:
         periods = counter("cgroup.cpu_periods", [10.0] * 20, "/pod1", every=10)

@@ -231,11 +231,13 @@ def unit_killed(seconds: float) -> EventAnswer:
 
 
 def test_a_kill_is_harm_where_only_who_looks_after_the_process_tells_of_it() -> None:
-    for told, victim in ((slurm(50), "slurm"), (unit_killed(50), "etl.service")):
+    box = event(50, "job-log", "box", "oom", signature="container.oom", **{"class": "mem"})
+    each = ((slurm(50), "slurm"), (unit_killed(50), "etl.service"), (box, "box"))
+    for told, victim in each:
         (one,) = symptoms(observation(events=(told,)))
         assert (one.kind, one.victim.name) == ("out-of-memory", victim)
     killed = told_by_kernel((50, KILLED))
-    (one,) = symptoms(observation(events=(*killed, unit_killed(51), slurm(900))))
+    (one,) = symptoms(observation(events=(*killed, box, unit_killed(51), slurm(900))))
     assert one.victim.name == "etl-worker"
     failed = event(50, "unit-failed", "etl.service", "failed", result="exit-code")
     assert symptoms(observation(events=(failed,))) == ()

@@ -98,3 +98,17 @@ def test_a_start_that_a_look_saw_too_counts_once(tmp_path: Path) -> None:
 def test_any_bytes_are_read_or_not(data: bytes) -> None:
     is_events(data, Path("x"))
     is_events(DOCKER.encode() + data, Path("x"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DOCKER + f"2026-03-14T01:05:03.500000000+01:00 container oom {ID} (image=a, name=beacon)\n",
+        PODMAN + f"2026-03-14 00:05:03.5 +0000 UTC container oom {ID} (image=a, name=beacon)\n",
+        told_json("start", 0) + told_json("oom", 3),
+    ],
+)
+def test_who_ran_out_of_memory_is_told(tmp_path: Path, text: str) -> None:
+    (one,) = [event for event in read(tmp_path, text) if event.kind == "job-log"]
+    assert (one.subject, one.fields["signature"]) == ("beacon", "container.oom")
+    assert one.time_ns == AT + 3 * 10**9

@@ -28,6 +28,24 @@ def test_what_stands_before_every_line_is_taken_off(before: bytes) -> None:
     assert plain(b"".join(before + line for line in TABLE.splitlines(keepends=True))) == TABLE
 
 
+@pytest.mark.parametrize("width", [16, 24, 32, 40, 43, 46])
+@pytest.mark.parametrize("step", [1, 7, 100, 10_000])
+def test_lines_that_a_terminal_broke_are_whole_again(width: int, step: int) -> None:
+    broken = b"".join(
+        line[at : at + width] + b"\n"
+        for line in (TABLE * 3).splitlines()
+        for at in range(0, len(line), width)
+    )
+    prefix = prefix_of(broken)
+    if width < 24:  # where each line was broken in three nobody knows its end
+        assert prefix is None
+        return
+    assert plain(broken) == TABLE * 3
+    stream = _Dribble(broken)
+    stream.step = step
+    assert b"".join(chunks(stream, prefix)) == TABLE * 3
+
+
 def test_lines_as_the_tool_wrote_them_have_none() -> None:
     assert prefix_of(TABLE) is None
     assert prefix_of(b"no table at all\n") is None

@@ -39,6 +39,19 @@ def deleted(identity: str) -> str:
     )
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        'level=info msg="received task-delete event from containerd" container=',
+        "INFO[2026-11-15T20:15:44.194582749+09:00] ignoring event                container=",
+        'level=info msg=\\"ignoring event\\" container=',
+    ],
+)
+def test_dockerd_has_several_words_for_an_end(said: str) -> None:
+    line = f"{said}{ONE} module=libcontainerd namespace=moby topic=/tasks/delete type=x"
+    assert told(read(line)) == [("exit", ONE[:12])]
+
+
 def read(*lines: str, every_ns: int = NS) -> list[Event]:
     reader = RuntimeLines()
     return [event for at, line in enumerate(lines) for event in reader.events(line, at * every_ns)]

@@ -76,14 +76,18 @@ def test_without_a_limit_nothing_is_told(tmp_path: Path) -> None:
     pieces = read(tmp_path, mark(0) + f"{POD}/cpu.stat\n{v2(0, 0, 0)}")
     assert values(pieces, "cgroup.cpu_throttled") == {}
     assert pieces[-1].facts.problems == ()
+    assert "no CPU limit" in pieces[-1].facts.notes[-1]
 
 
 def test_a_copy_made_in_a_container_is_named_after_its_file(tmp_path: Path) -> None:
     text = mark(0) + "$ cat /sys/fs/cgroup/cpu.stat\n" + v2(10, 1, 5)
     pieces = read(tmp_path, text, "web-0.cpu.stat.txt")
     assert values(pieces, "cgroup.cpu_throttled") == {"web-0": [1]}
-    pieces = read(tmp_path, text, "cpu.stat")
-    assert values(pieces, "cgroup.cpu_throttled") == {"container": [1]}
+    for name in ("cpu.stat", "cpu.stat.1", "cpu.stat-20261115201501", "1794773717.cpu.stat"):
+        pieces = read(tmp_path, text, name)
+        assert values(pieces, "cgroup.cpu_throttled") == {"container": [1]}, name
+    pieces = read(tmp_path, text, "web-0_2026-11-15T20:15:01Z.log")
+    assert values(pieces, "cgroup.cpu_throttled") == {"web-0": [1]}
 
 
 def test_only_the_lines_of_throttling_are_enough(tmp_path: Path) -> None:

@@ -48,7 +48,9 @@ _DEVICE = re.compile(
 )
 _DECIMAL = re.compile(r"-?\d{1,16}\.\d{1,16}", re.ASCII)
 _REQUIRED = ("id", "class", "literal", "pattern", "meaning")
-_OPTIONAL = {"since": str, "device": bool, "examples": list, "numbers": list, "unless": str}
+_OPTIONAL: dict[str, type | tuple[type, ...]] = {
+    "since": str, "device": bool, "examples": list, "numbers": list, "unless": (str, list)
+}  # fmt: skip
 
 FieldValue = str | int | float
 
@@ -61,7 +63,7 @@ class Signature(Struct, frozen=True):
     meaning: str
     since: str = ""
     has_device: bool = False
-    unless: re.Pattern[str] | None = None
+    unless: tuple[re.Pattern[str], ...] = ()
     examples: tuple[str, ...] = ()
     numbers: frozenset[str] = NUMBERS
 
@@ -79,9 +81,7 @@ def match(text: str, signatures: Iterable[Signature] | None = None) -> Match | N
     for signature in kernel_log() if signatures is None else signatures:
         if signature.literal in text:
             found = signature.pattern.search(text)
-            if found is not None and (
-                signature.unless is None or signature.unless.search(text) is None
-            ):
+            if found is not None and (not any(one.search(text) for one in signature.unless)):
                 return Match(
                     signature.id, signature.cls, _fields(signature, found), signature.meaning
                 )
@@ -133,10 +133,13 @@ def _signature(entry: Any, index: int, path: str, shared: Mapping[str, str]) -> 
             raise ParseError(path, where, f"keys {allowed}; not {name} = {value!r}")
     if len(entry["literal"]) < _MIN_LITERAL:
         raise ParseError(path, where, f"a literal of {_MIN_LITERAL} characters or more")
-    said = entry.get("unless")
-    unless: str | None = said if said is None else shared.get(said, said)
-    for pattern in (entry["pattern"], unless):
-        problem = None if pattern is None else problem_of(pattern)
+    said = entry.get("unless", [])
+    said = [said] if isinstance(said, str) else said
+    if not all(isinstance(one, str) for one in said):
+        raise ParseError(path, where, "unless = 'expression' or ['expression', …]")
+    unless = [shared.get(one, one) for one in said]
+    for pattern in (entry["pattern"], *unless):
+        problem = problem_of(pattern)
         if problem is not None:
             raise ParseError(path, where, f"a pattern that is safe to run: {problem}")
     signature = Signature(
@@ -147,7 +150,7 @@ def _signature(entry: Any, index: int, path: str, shared: Mapping[str, str]) -> 
         meaning=entry["meaning"],
         since=entry.get("since", ""),
         has_device=entry.get("device", False),
-        unless=None if unless is None else re.compile(unless),
+        unless=tuple(map(re.compile, unless)),
         examples=tuple(str(example) for example in entry.get("examples", ())),
         numbers=NUMBERS.union(str(number) for number in entry.get("numbers", ())),
     )

@@ -72,10 +72,14 @@ def throttled(seen: Observation) -> Iterator[Finding]:
         long = storms(series, _THROTTLED_NS, times=2.0)
         for one in long:
             stopped = one.mean / 1e9
+            # The kernel adds up the cores on which it was stopped.
+            how = f"for {stopped:.2f} s of each second"
+            if stopped > 1:
+                how = f"on {stopped:.1f} cores at a time"
             yield Finding(
                 "cpu-throttling",
-                f"{series.instance} was stopped for {stopped:.2f} s of each second by its CPU "
-                f"limit, for {one.window.seconds:.0f} s",
+                f"{series.instance} was stopped {how} by its CPU limit, for "
+                f"{one.window.seconds:.0f} s",
                 one.window,
                 subject=series.instance,
                 figures={"throttled_seconds_per_second": round(stopped, 3)},

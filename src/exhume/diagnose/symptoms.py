@@ -54,9 +54,10 @@ _HARM = {
 _KILLS = ("oom.kill", "ray.oom", "oomd.kill")
 _BEFORE_KILL = ("oom.detail", "oom.chosen", "oom.invoked")
 """Told before a kill. Where the log was cut or searched, they are all that tells of it."""
-_UNIT_KILLED, _AFTER_KILL = "oom-kill", ("oom-kill", "slurm.oom")
-"""Told after it by who was asked to look after the process: systemd at once, as the result of a
-unit that failed; Slurm when the job is over. All there is where nobody collected the kernel's log.
+_UNIT_KILLED, _AFTER_KILL = "oom-kill", ("container.oom", "oom-kill", "slurm.oom")
+"""Told after it by who was asked to look after the process: its container's runtime, and systemd as
+the result of a unit that failed, at once; Slurm when the job is over. All there is where nobody
+collected the kernel's log.
 """
 _OOM = (*_KILLS, "oom.detail")
 _KILL_NS = 10 * SECOND_NS

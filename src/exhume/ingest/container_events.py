@@ -1,15 +1,19 @@
-"""What `docker events` and `podman events` print → starts and ends of containers, each at its time.
+"""What `docker events` and `podman events` print → starts and ends of containers, each at its time,
+and who ran out of memory.
 
 Looks miss who lives for a second; this is the runtime's own record, with exit codes.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from exhume.derive.log_events import LogLine, folded_events
+from exhume.derive.signatures import Match, job_log, match
 from exhume.derive.stamps import StampFinder, Years
 from exhume.errors import ParseError
 from exhume.ingest.context import Context
@@ -34,6 +38,8 @@ _LINE = re.compile(
 )
 _CONTAINER = re.compile(r"\S+ (?:\S+ )?(?:[+-]\d{4} \w+ )?container ")
 _ID = re.compile(r" ([0-9a-f]{12,64})(?: |$)")
+_NAME = re.compile(r"[(, ]name=([^\s,)]{1,255})")
+_ERROR = 3
 _OF_NAME = {"start": "running", "die": "exited", "died": "exited"}
 _JSON = re.compile(rb'\s*\{(?=[^\n]{0,4000}"Type":\s?"container")(?=[^\n]{0,9000}"timeNano":\s?\d)')
 
@@ -50,7 +56,7 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
     with source.open(context.progress) as stream:
         for line in lines_of(stream):
             reader.add(line)
-            if len(reader.held) >= CHUNK_EVENTS:
+            if reader.size >= CHUNK_EVENTS:
                 yield reader.piece()
         broken = tuple(filter(None, [problem_of(stream)]))
     yield reader.piece()
@@ -63,9 +69,14 @@ class _Reader:
     def __init__(self, source: Source, context: Context) -> None:
         self.times = LocalTimes(context.clock.zone)
         self.held: list[Happened] = []
+        self._harms: list[tuple[LogLine, Match | None]] = []
         self.lines = self.told = 0
         self._last_ns = 0
         self._stamps = StampFinder(Years(newest_ns(source.path)))
+
+    @property
+    def size(self) -> int:
+        return len(self.held) + len(self._harms)
 
     def add(self, line: str) -> None:
         self.lines += bool(line.strip())
@@ -74,11 +85,36 @@ class _Reader:
             self.told += 1
             self._last_ns = max(self._last_ns, found.wall_ns)
             self.held.append(found)
+        elif "oom" in line:
+            self._note_oom(line)
+
+    def _note_oom(self, line: str) -> None:
+        is_json = line.lstrip().startswith("{")
+        found = _oom_of_json(line) if is_json else self._oom_of_text(line)
+        if found is not None and is_json:
+            self.times.saw_time(found[0], has_zone=True)
+        if found is not None:
+            self._last_ns = max(self._last_ns, found[0])
+            text = f"container {found[1]} ran out of memory"
+            self._harms.append((LogLine(found[0], text, level=_ERROR), match(text, job_log())))
+
+    def _oom_of_text(self, line: str) -> tuple[int, str] | None:
+        found = _LINE.fullmatch(line)
+        if found is None or found["action"] != "oom" or _CONTAINER.match(line) is None:
+            return None
+        stamp = self._stamps.find(found["stamp"])
+        identity = _ID.search(found["rest"])
+        if stamp is None or identity is None:
+            return None
+        named = _NAME.search(found["rest"])
+        return self.times.saw(stamp).time_ns, named[1] if named else identity[1][:12]
 
     def piece(self) -> Piece:
         happened, self.held = sorted(self.held, key=lambda one: one.wall_ns), []
+        harms, self._harms = folded_events(self._harms, kind="job-log"), []
+        events = (*noted_events(happened, 0), *harms)
         return Piece(
-            Hints(), self.times.clock, self.times.claim(), events=noted_events(happened, 0),
+            Hints(), self.times.clock, self.times.claim(), events=events,
             guesses=self.times.guesses(self._last_ns),
         )  # fmt: skip
 
@@ -115,3 +151,13 @@ class _Reader:
                 pod_namespace=told.get("io.kubernetes.pod.namespace", ""),
             ),
         )
+
+
+def _oom_of_json(line: str) -> tuple[int, str] | None:
+    with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        event = json.loads(line)
+        at, actor = event["timeNano"], event["Actor"]
+        if event["Type"] == "container" and event["Action"] == "oom" and type(at) is int:
+            name = str(actor["Attributes"].get("name") or actor["ID"][:12])
+            return at, "_".join(name[:255].split())
+    return None

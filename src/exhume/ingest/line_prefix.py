@@ -25,6 +25,13 @@ _HEADING = re.compile(
     rb"(?:CPU|UID|USER|PID|TGID)[ \t][^\n]*%%(?:idle|system)\b" % _CLOCK,
     re.MULTILINE,
 )
+# Its first line, and what stands behind the end of that.
+_BROKEN_HEADING = re.compile(
+    rb"^(?P<first>%b(?: [^\s\d]{1,12})?[ \t]+CPU[ \t][^\n]{1,300})\n(?P<behind>[^\n:]{1,100})$"
+    % _CLOCK,
+    re.MULTILINE,
+)
+_BLANKS = 4
 _QUOTED = re.compile(rb"[ \t>#|*]+")
 _PART = re.compile(
     rb"(?P<word>[A-Za-z]{3}(?![A-Za-z]))|(?P<digits>\d+)|(?P<blank>[ \t]+)|.", re.DOTALL
@@ -57,9 +64,34 @@ class LinePrefix:
         yield self.stripped(rest)
 
 
+class BrokenLines(LinePrefix):
+    """Lines that a terminal broke: what stands behind the end of each goes to it."""
+
+    def __init__(self, width: int, longest: int) -> None:
+        behind = rb"[ \t\d.,%%a-z]{1,%d}\r?$" % longest
+        super().__init__(re.compile(rb"(?<=^.{%d})\n(?=%b)" % (width, behind), re.MULTILINE))
+
+    def lines(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        rest = b""
+        for chunk in chunks:
+            text = self.stripped(rest + chunk)
+            # The last line may have its end in the next chunk, and what follows it may be that.
+            whole = text.rfind(b"\n", 0, max(0, text.rfind(b"\n"))) + 1
+            if len(text) - whole > _READ_BYTES:  # no table has such a line
+                whole = len(text)
+            rest = text[whole:]
+            yield text[:whole]
+        yield self.stripped(rest)
+
+
 def prefix_of(head: bytes) -> LinePrefix | None:
-    """None where lines begin as the tool wrote them."""
-    found = _HEADING.search(without_colours(head))
+    """None where lines are as the tool wrote them."""
+    head = without_colours(head)
+    found = _HEADING.search(head)
+    if found is None and (broken := _BROKEN_HEADING.search(head)) is not None:
+        first, behind = broken["first"], broken["behind"]
+        if b"%idle" in first.rstrip(b"\r") + behind:
+            return BrokenLines(len(first), len(behind) + _BLANKS)
     if found is None or not found["before"]:
         return None
     before = found["before"]

@@ -10,7 +10,8 @@ from exhume.ingest.kernel_lines import SPOKEN_OVER
 from exhume.ingest.lines import head_lines
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.snapshots_marks import TODO as MARK_TODO
-from exhume.ingest.snapshots_sections import sections, without_paths
+from exhume.ingest.snapshots_sections import sections
+from exhume.ingest.snapshots_wrapped import whole_lines
 from exhume.perf.datafile import MAGICS
 
 _SAR = "`sar -P ALL -f FILE` prints it as text that can be imported"
@@ -265,7 +266,7 @@ def explained(head: bytes) -> str:
         )
     if HEADER.search(head):
         return f"it is a table of sysstat without times of cores or processes: {_CORES}"
-    if any(one.kind not in ("count", "value") for one in sections(without_paths(head))):
+    if any(one.kind not in ("count", "value") for one in sections(whole_lines(head))):
         return (
             "it has copies of /proc files or listings, and no line that says when they were "
             f"made: {MARK_TODO}"

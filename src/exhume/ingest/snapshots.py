@@ -47,9 +47,9 @@ from exhume.ingest.snapshots_sections import (
     ends_whole,
     first_kind,
     sections,
-    without_paths,
 )
 from exhume.ingest.snapshots_stamped import StampedLines, stamps_of
+from exhume.ingest.snapshots_wrapped import unwrapped, whole_lines
 from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.systemctl import SHOW_PATH
 from exhume.ingest.uptime_ties import UptimeTies
@@ -99,7 +99,7 @@ def _is_below(text: bytes, form: MarkForm) -> bool:
         return False
     first, second = marks
     above, below = (
-        [one.kind for one in sections(without_paths(part))]
+        [one.kind for one in sections(whole_lines(part))]
         for part in (text[: first.start], text[first.end : second.start])
     )
     is_from_start = first_kind(text) == first_kind(text[first.end :])
@@ -120,7 +120,7 @@ def _read_as(
 def _is_known(text: bytes, mark: Mark, name: str) -> bool:
     if mark.is_asked_for and mark.uptime_ns is not None:
         return True
-    found = list(sections(without_paths(text)))
+    found = list(sections(whole_lines(text)))
     # Any log may have a number on a line.
     return any(one.kind != "count" for one in found) or bool(
         found and (mark.is_asked_for or counted(f"{found[0].hint} {mark.rest} {name}"))
@@ -132,7 +132,7 @@ def is_bare(head: bytes) -> bool:
 
 
 def _is_bare(text: bytes) -> bool:
-    kind = first_kind(text)
+    kind = first_kind(unwrapped(text))
     is_sure = kind != SHOW_PATH or _SHOWN.search(text) is not None
     return ASKED_FOR.search(text) is None and kind in _BARE and is_sure
 
@@ -238,7 +238,7 @@ class _Reader:
         return Moment(at, mark.uptime_ns, f"{mark.rest} {self._name}")
 
     def look(self, block: _Block, moment: Moment) -> None:
-        found = list(sections(without_paths(block.text)))
+        found = list(sections(whole_lines(block.text)))
         self._tables += HEADER.search(block.text) is not None
         if not found and block.text.strip():
             self._unknown += 1

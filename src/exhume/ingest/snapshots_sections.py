@@ -78,7 +78,8 @@ _DECORATED = (
     rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*+)?"
     rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*+)?)[ \t]*"
 )
-_DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
+DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
+"""A line that tells what stands below it."""
 _HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
 # `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
 # and `/sys/fs/cgroup/system.slice/cgroup.stat:nr_descendants 2`: cgroups have names of any sort.
@@ -117,7 +118,7 @@ class Section(Struct, frozen=True):
 
 def ends_whole(text: bytes) -> bool:
     """With a line, or with the prompt that stands below what was copied out of a terminal."""
-    return text.endswith(b"\n") or _DECORATION.fullmatch(text, text.rfind(b"\n") + 1) is not None
+    return text.endswith(b"\n") or DECORATION.fullmatch(text, text.rfind(b"\n") + 1) is not None
 
 
 def first_kind(text: bytes) -> str:
@@ -179,7 +180,7 @@ def _kind(found: re.Match[bytes]) -> str:
 def _goes_on(current: Section, kind: str, block: bytes, at: int) -> bool:
     if kind == "systemctl show" and current.kind == kind:
         return True
-    if kind != current.kind or _DECORATION.search(block[current.at : at]):
+    if kind != current.kind or DECORATION.search(block[current.at : at]):
         # A line of a list of numbers is no count, nor is one of a table.
         return kind in ("count", "value") and current.kind not in _SHORT
     if kind == "cgroups":
@@ -195,7 +196,7 @@ def _goes_on(current: Section, kind: str, block: bytes, at: int) -> bool:
 
 
 def _cut(section: Section, text: bytes) -> Section:
-    if found := _DECORATION.search(text, 1):
+    if found := DECORATION.search(text, 1):
         text = text[: found.start()]
     lines = _COUNTS_BELOW.get(section.kind)
     if lines is not None and (found := lines.match(text)):
@@ -218,5 +219,5 @@ def named_values(line: bytes) -> list[tuple[Column, int]]:
 
 
 def _above(text: bytes) -> str:
-    lines = [line for line in _DECORATION.findall(text) if line.strip()]
+    lines = [line for line in DECORATION.findall(text) if line.strip()]
     return lines[-1].decode("utf-8", "replace")[:200] if lines else ""

@@ -28,7 +28,13 @@ _OWN_FILE = re.compile(r"(?:^|/)cpu\.stat$")
 _FILE_WORDS = re.compile(
     r"(?:[._-]|^)(?:sys[._-]fs[._-]cgroup|cpu[._]stat|txt|log|out)(?=[._-]|$)", re.I
 )
+# Files of one container, each of a time of its own.
+_FILE_TIME = re.compile(
+    r"[._-]?(?<!\d)(?:20\d\d-?\d\d-?\d\d(?:[T_-]?\d\d[:.-]?\d\d(?:[:.-]?\d\d)?)?Z?|1\d{9}(?:\.\d+)?)"
+    r"(?!\d)|\.\d+$"
+)
 _MOST_AT_ZERO = 100
+_NO_LIMIT = "they tell of no CPU limit: it has none, or nothing ran in it"
 _UNTOLD = "nothing above them says of which cgroup they are: put its path there"
 TOO_MANY = f"more than {cpu_bandwidth.MAX_FOLLOWED} cgroups with a CPU limit: the first are kept"
 
@@ -55,7 +61,7 @@ class ThrottlingLooks(Struct):
         is_at_zero = not any(told.values())
         has_room = "nr_periods" not in found and len(self._followed) < _MOST_AT_ZERO
         if not told or (is_at_zero and not has_room):
-            return ""
+            return _NO_LIMIT
         name = _name_of(section.hint, hint, is_alone=is_alone)
         if name in self._here:  # v1 has each path twice, by a link
             return "" if name.startswith("/") else _UNTOLD
@@ -85,5 +91,5 @@ def _name_of(heading: str, hint: str, *, is_alone: bool) -> str:
             below = _ROOT.sub("", _OWN_FILE.sub("", path.rstrip(":,"))).strip("/")
             if below:
                 return "/" + below
-    name = _FILE_WORDS.sub("", hint.split(" ")[-1]).strip("._-")
+    name = _FILE_WORDS.sub("", _FILE_TIME.sub("", hint.split(" ")[-1])).strip("._-")
     return name or "container"

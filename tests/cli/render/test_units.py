@@ -92,3 +92,11 @@ def test_a_pace_that_looks_saw_now_and_then_is_not_told() -> None:
         answer.lifecycles[0], pace_seconds=600.0, looked_every_seconds=120.0, starts_at_least=True
     )
     assert "every" not in shown(replace(answer, lifecycles=(unit,)))
+
+
+def test_runs_of_a_pods_container_have_an_id_each_and_are_counted() -> None:
+    answer = evidence.units()
+    (one,) = (one for one in answer.lifecycles if one.name == "ecs-agent")
+    of_pod = replace(answer, lifecycles=(replace(one, name="ns/pod-1"),))
+    text = " ".join(shown(of_pod).split())
+    assert "60 ids under one name. Each start" in text

@@ -143,7 +143,9 @@ def _sentence(one: Lifecycle) -> str:
         most = "at most " if one.lifetime_at_most else ""
         reasons.append(f"lives {most}{seconds(one.median_lifetime_seconds)} in the median")
     if one.kind == "container" and one.ids and not one.restarts and one.ids > 1:
-        reasons.append(f"{one.ids} ids under one name, so nobody counts restarts")
+        # Each run of a pod's container has an id of its own, and the kubelet counts them.
+        uncounted = "" if "/" in one.name else ", so nobody counts restarts"
+        reasons.append(f"{one.ids} ids under one name{uncounted}")
     if one.restarts_so_far is not None and one.starts < LEAST_STARTS:
         reasons.append(f"restarted {one.restarts_so_far:,} times so far")
     if not reasons:
