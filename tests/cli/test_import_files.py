@@ -169,6 +169,21 @@ def test_a_command_that_has_nothing_to_show_is_not_advised(
     assert "import mpstat or copies of /proc/stat" in " ".join(capsys.readouterr().out.split())
 
 
+def test_one_copy_of_the_times_of_cores_is_said_to_be_too_few(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stat = "cpu  30 0 20 900 0 0 0 0 0 0\ncpu0 30 0 20 900 0 0 0 0 0 0\nintr 1 0\nctxt 5\n"
+    copy, into = write(tmp_path / "stat", stat), str(tmp_path / "one")
+    assert run(copy, "--into", into) == 0
+    said = capsys.readouterr().out
+    assert "exhume cores --data" not in said
+    assert "so `exhume cores` has nothing to show" in said
+    assert cli.main(["cores", "--data", into]) == 0
+    assert "were read once: how busy they were shows from two readings on" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_events_that_are_no_time_are_said_to_be_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,14 +30,15 @@ def case(
     place: Outcome = "passed",
     otherwise: int = 10,
     text: str = "health check timed out",
+    counted: int = 600,
 ) -> Case:
     """Of 8 cores those are full while somebody is late, and so many threads are ready; `otherwise`:
-    percent while nobody is."""
+    percent while nobody is; `counted`: for so long it was looked who is ready."""
     percent = {
         one: [100 if one in full and second in THEN else otherwise for second in range(600)]
         for one in range(8)
     }
-    ready = series("system.running", [threads if s in THEN else 3 for s in range(600)])
+    ready = series("system.running", [threads if s in THEN else 3 for s in range(counted)])
     seen = observation(load=load(percent, USER), series=[ready])
     like = [symptom(start, length, kind=kind, text=text) for start, length in TIMES]
     made = replace(scene(seen, like, during, core, place), crowds=tuple(crowds))
@@ -88,6 +89,14 @@ def test_where_nobody_stands_out_it_is_the_mechanism_alone() -> None:
     told = case([Crowding(f"job{i}", 0.1, 0.0, 6) for i in range(9)])
     assert (told.verdict.status, told.verdict.root_cause) == ("unknown", None)
     assert "all 8 cores are full with 60 threads" in told.verdict.summary
+
+
+def test_where_nobody_counted_the_queue_meanwhile_the_samples_tell() -> None:
+    told = case([WORKERS], counted=30)
+    cause = told.verdict.root_cause
+    assert cause is not None
+    assert cause.culprit.comm == "cc1plus"
+    assert case(counted=30).suspects == ()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from exhume.ingest.recognise import recognise
 from exhume.ingest.streams import Source
 from exhume.model.fields import FIELDS
 from tests.ingest import made
+from tests.ingest.made import do_import, segments, write
 from tests.ingest.test_snapshots import NS, START, values
 
 ZOMBIES = """epoch,iso,uptime_s,memory_cgroups,live_memory_dirs,dying,percpu_kB,memavailable_kB,mood
@@ -168,3 +169,21 @@ def test_times_without_a_zone_are_local_unless_the_header_says(
 def test_columns_may_be_set_apart_by_blanks(tmp_path: Path) -> None:
     text = f"epoch       memcg   live\n{START}    352    240\n{START + 10}   1352    240\n"
     assert values(read(tmp_path, text), "memcg.tracked") == {"": [352, 1352]}
+
+
+def test_between_two_rows_nothing_is_missing_though_ten_minutes_end_there(tmp_path: Path) -> None:
+    rows = [f"{1794773970 + 20 * i},{3000 + i}" for i in range(4)]  # up to 20:20:30, from 20:19:30
+    path = write(tmp_path / "z.csv", "epoch,dying\n" + "\n".join(rows) + "\n")
+    do_import(tmp_path / "out", path)
+
+    def stretches() -> list[tuple[int, int]]:
+        return [(one.start_ns // NS, one.end_ns // NS) for one in segments(tmp_path / "out")]
+
+    whole = [(1794773970, 1794774000), (1794774000, 1794774030)]
+    assert stretches() == whole
+    (reading,) = (one.blocks("memcg.zombies") for one in segments(tmp_path / "out")[1:])
+    assert [block.tick_ns.tolist() for block in reading] == [[1794774010 * NS, 1794774030 * NS]]
+    log = "2026-11-15T20:19:40Z ERROR health check timed out after 8.0s\n"
+    do_import(tmp_path / "out", write(tmp_path / "app.log", log))
+    assert stretches() == whole
+    assert [len(one.events()) for one in segments(tmp_path / "out")] == [1, 0]

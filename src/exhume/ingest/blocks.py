@@ -51,6 +51,14 @@ def tells_of(block: Block, start_ns: int, end_ns: int) -> bool:
     return begin < end or (is_around and at[end] - at[end - 1] <= REACH_NS)
 
 
+def is_between(block: Block, edge_ns: int) -> bool:
+    """Was it read before that time and after, so that nothing is missing there?"""
+    after = int(np.searchsorted(block.tick_ns, edge_ns))
+    if not 0 < after < len(block.tick_ns):
+        return False
+    return int(block.tick_ns[after] - block.tick_ns[after - 1]) <= REACH_NS
+
+
 def _bridged(at: I64, values: I64, edges: Sequence[int]) -> tuple[I64, I64]:
     """With what a counter was at each edge between two readings that are far apart.
 
@@ -125,9 +133,10 @@ class BlockTable:
                 rows.append((tick_ns, reading))
 
     def take(self) -> tuple[tuple[Block, ...], tuple[Event, ...]]:
-        """What has come so far. What follows of a counter will begin with its last reading."""
+        """What has come so far. What follows of a field will begin with its last reading: of a
+        counter for what it rose by, of others to tell that it was read on both sides."""
         found = tuple(_block(field, rows) for field, rows in self._rows.items())
-        self._last = {f: rows[-1] for f, rows in self._rows.items() if _is_counter(f)}
+        self._last = {field: rows[-1] for field, rows in self._rows.items()}
         self._rows = {}
         events, self.events = tuple(self.events), []
         return found, events

@@ -13,7 +13,7 @@ from operator import attrgetter
 import numpy as np
 from msgspec import Struct
 
-from exhume.ingest.blocks import SEAM_NS, joined_blocks, tells_of
+from exhume.ingest.blocks import SEAM_NS, is_between, joined_blocks, tells_of
 from exhume.ingest.intervals import clipped, stretches_of
 from exhume.ingest.merged_samples import MergedSamples
 from exhume.ingest.overlaps import Span, without
@@ -144,6 +144,7 @@ def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) 
     samples, told = MergedSamples(start_ns), _Told(start_ns, end_ns)
     intervals: list[Interval] = []
     counters: list[_Counters] = []
+    written: list[Span] = []
     kept: Counter[str] = Counter()
     for p in placed:
         piece = p.load()
@@ -154,6 +155,8 @@ def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) 
                 intervals += clipped(piece.sampled.intervals, p.offset_ns, *span)
         counters.append(_Counters(piece.blocks, p.offset_ns, p.was_written, piece.is_filler))
         told.add(p, piece.events)
+        if p.was_written and piece.told_ns is not None:  # what lay beyond its edges it has no more
+            written.append(piece.told_ns)
         del piece  # before the next one is loaded
     blocks, events = _blocks(counters, start_ns, end_ns), told.events()
     instants = [i.start_ns for i in intervals] + [i.end_ns for i in intervals]
@@ -163,6 +166,14 @@ def merge(placed: Sequence[Placed], start_ns: int, end_ns: int, origin: Origin) 
     instants += [event.time_ns + 1 for event in events[-1:]]
     if not instants:
         return None
+    for begin, end in written:
+        if begin < end_ns and start_ns < end:
+            instants += [max(start_ns, begin), min(end_ns, end)]
+    instants += [
+        edge
+        for edge in (start_ns, end_ns)
+        if any(is_between(block, edge - p.offset_ns) for p in counters for block in p.blocks)
+    ]
     first, last = min(instants), max(instants)
     tree, threads, pieces, counts = samples.finish()
     return Merged(

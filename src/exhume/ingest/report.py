@@ -39,7 +39,7 @@ class RecordingReport(Struct, frozen=True):
     segments: int
     window: Window
     fields: tuple[str, ...]
-    """Of the counters in it."""
+    """Of the counters in it, if they were read often enough to tell anything."""
     samples: int
     sampled_cores: int
     """Cores that some of the samples are known to be of, where these tell times of cores."""

@@ -162,6 +162,7 @@ def as_piece(written: Segment, folder: Path) -> Piece:
         ),
         blocks=tuple(block for field in segment.fields() for block in segment.blocks(field)),
         events=segment.events(),
+        told_ns=(segment.start_ns, segment.end_ns),
     )
 
 

@@ -77,7 +77,8 @@ def _of(scene: Scene, load: CoreLoad, core: int | None) -> Suspicion | None:
     full = _stretches(load, taken)
     cores = len(load.cores) if core is None else 1
     ready = _ready(scene) if core is None else None
-    waiting = float(np.nanmedian([ready(one) for one in met])) if ready else np.nan
+    counted = [value for one in met if ready and np.isfinite(value := ready(one))]
+    waiting = float(np.median(counted)) if counted else np.nan
     is_queued = bool(waiting >= max(2 * cores, cores + _LEAST_PROCESSES))
     crowd = _crowd(scene, core, cores)
     # Programs of one name that follow each other are no crowd: then no queue stands there.
