@@ -47,6 +47,26 @@ def test_nobody_else_is(parts: list[SeriesAnswer]) -> None:
     assert who_had(seen(*parts), 1, span(310, 316)) is None
 
 
+def every_five(name: str, took: dict[int, int]) -> list[SeriesAnswer]:
+    """Its time on CPU 1, read every five seconds, and how much of it came in which of them."""
+    total = [sum(took.get(earlier, 0) for earlier in range(at + 1)) for at in range(120)]
+    return [
+        series("process.system", total, name, every=5.0),
+        series("process.core", [1] * 120, name, every=5.0),
+    ]
+
+
+def test_who_alone_can_have_had_a_core_for_a_burst_between_two_readings_is_told() -> None:
+    """pidstat 5: of a walk of three seconds there are two in one of its rows, one in the next."""
+    burst = span(313, 316)
+    walker, other = every_five("77 walker", {63: 200, 64: 110}), every_five("8 other", {63: 40})
+    found = who_had(seen(*walker, *other), 1, burst)
+    assert found is not None
+    assert (found.party.comm, round(found.share, 2), found.is_bound) == ("walker", 1.0, True)
+    either = every_five("8 other", {63: 190, 64: 20})
+    assert who_had(seen(*walker, *either), 1, burst) is None, "it may be the one or the other"
+
+
 def test_a_full_core_is_told_with_who_was_on_it_and_nobody_is_found() -> None:
     found = seen(*process("77 reader", 1, BURST))
     made = scene(found, [symptom(310.0, 6.0)], core=1)

@@ -6,6 +6,8 @@ look at, and find nobody.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from msgspec import Struct
 
@@ -18,7 +20,7 @@ from exhume.model.window import Window
 
 _JIFFIES = 100.0
 """In a second: what the kernel shows to user space is in hundredths, whatever its own clock."""
-_HALF = 0.5
+_HALF, _NEARLY = 0.5, 0.9
 _LEAST_READINGS = 8
 
 
@@ -26,22 +28,39 @@ class TimedHolder(Struct, frozen=True):
     party: Party
     share: float
     """Of the core, over the window."""
+    is_bound: bool = False
+    """At most so much, and nobody else can have had half of it."""
 
 
 def who_had(seen: Observation, core: int, window: Window) -> TimedHolder | None:
-    """Who had at least half of a core, by its own times."""
+    """Who had at least half of a core, by its own times; or who alone can have had nearly all of
+    it, where they are read so seldom that a burst is a part of what was read."""
     took: dict[str, float] = {}
+    at_most: dict[str, float] = {}
     for field in ("process.user", "process.system"):
         for one in seen.series.get(field, ()):
             if _cores(seen, one.instance, window) == {core}:
-                part = _within(rates(one).per_second, window) / _JIFFIES
-                took[one.instance] = took.get(one.instance, 0.0) + part
-    if not took:
-        return None
-    instance, seconds = max(took.items(), key=lambda item: (item[1], item[0]))
-    share = seconds / max(window.seconds, 1e-9)
+                evenly, most = _within(rates(one).per_second, window)
+                took[one.instance] = took.get(one.instance, 0.0) + evenly / _JIFFIES
+                at_most[one.instance] = at_most.get(one.instance, 0.0) + most / _JIFFIES
+    length = max(window.seconds, 1e-9)
+    instance, seconds = _most_of(took)
+    if seconds >= _HALF * length:
+        return TimedHolder(_party(instance, core), seconds / length)
+    instance, seconds = _most_of(at_most)
+    _, next_seconds = _most_of({name: most for name, most in at_most.items() if name != instance})
+    if seconds >= _NEARLY * length and next_seconds < _HALF * length:
+        return TimedHolder(_party(instance, core), min(1.0, seconds / length), is_bound=True)
+    return None
+
+
+def _most_of(seconds: Mapping[str, float]) -> tuple[str, float]:
+    return max(seconds.items(), key=lambda item: (item[1], item[0]), default=("", 0.0))
+
+
+def _party(instance: str, core: int) -> Party:
     comm, pid = name_and_pid(instance)
-    return TimedHolder(Party(comm=comm, pid=pid, core=core), share) if share >= _HALF else None
+    return Party(comm=comm, pid=pid, core=core)
 
 
 def cores_of(seen: Observation, comm: str) -> tuple[int, ...]:
@@ -68,10 +87,12 @@ def _cores(seen: Observation, instance: str, window: Window) -> set[int]:
     return {int(core) for core in values[np.searchsorted(wall, window.start_ns) : last]}
 
 
-def _within(intervals: Intervals, window: Window) -> float:
-    """What it gained there, if it came evenly."""
+def _within(intervals: Intervals, window: Window) -> tuple[float, float]:
+    """What it gained there, if it came evenly; and what at most, in so much of each interval."""
     both = np.minimum(intervals.end_ns, window.end_ns) - np.maximum(
         intervals.start_ns, window.start_ns
     )
-    part = np.maximum(both, 0) / 1e9 * intervals.values
-    return float(np.nansum(part))
+    inside = np.maximum(both, 0) / 1e9
+    gained = (intervals.end_ns - intervals.start_ns) / 1e9 * intervals.values
+    most = np.minimum(gained, _JIFFIES * inside)
+    return float(np.nansum(inside * intervals.values)), float(np.nansum(most))

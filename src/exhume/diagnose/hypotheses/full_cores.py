@@ -81,7 +81,8 @@ def _suspicion(
     holder = who_had(scene.seen, own.cores[0], burst)
     if holder is not None:
         proofs.append(_by_times(holder, burst))
-        had = f"{holder.party.name} was on it, and for whom it worked is open"
+        was = "may have been" if holder.is_bound else "was"
+        had = f"{holder.party.name} {was} on it, and for whom it worked is open"
         asked = f"what {holder.party.name} did on CPU {core}"
     return Suspicion(
         kind="kernel-hog" if mode == "system" else "unknown",
@@ -103,7 +104,10 @@ def _suspicion(
 
 def _by_times(holder: TimedHolder, burst: Window) -> Proof:
     name, core = holder.party.name, holder.party.core
-    claim = f"{name} used {100 * holder.share:.0f} % of CPU {core} meanwhile, by its own times"
+    used = "may have used" if holder.is_bound else "used"
+    alone = ", and nobody else half of it" if holder.is_bound else ""
+    claim = f"{name} {used} {100 * holder.share:.0f} % of CPU {core} meanwhile, by its own times"
+    claim += alone
     figures: dict[str, str | int | float] = {"share_of_core_percent": round(100 * holder.share, 1)}
     check = shown.series("process.system", burst, f"{holder.party.pid} {holder.party.comm}")
     return Proof("process times", claim, figures, burst, check)
