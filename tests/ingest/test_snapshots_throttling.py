@@ -101,3 +101,11 @@ def test_of_copies_that_nothing_tells_apart_the_first_counts(tmp_path: Path) -> 
     pieces = read(tmp_path, mark(0) + v2(10, 1, 5) + v2(20, 2, 6))
     assert values(pieces, "cgroup.cpu_periods") == {"copies": [10]}
     assert "put its path there" in pieces[-1].facts.notes[-1]
+
+
+def test_what_stopped_a_cgroup_itself_is_no_other_count(tmp_path: Path) -> None:
+    own = grepped(POD + "/cpu.stat.local", "throttled_usec 3\n")
+    whole = grepped(POD + "/cpu.stat", v2(9, 1, 5))
+    for below in (own + whole, whole + own):
+        pieces = read(tmp_path, mark(0) + below)
+        assert values(pieces, "cgroup.cpu_throttled_ns") == {NAME: [5000]}

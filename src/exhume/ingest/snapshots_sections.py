@@ -84,7 +84,8 @@ _HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
 # `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
 # and `/sys/fs/cgroup/system.slice/cgroup.stat:nr_descendants 2`: cgroups have names of any sort.
 _GREPPED = re.compile(
-    rb"^(?P<path>\S*c(?:group|pu)\.stat(?=:[a-z])|(?:/|[\w-]+/)[\w./-]+):(?=[^\n])", re.MULTILINE
+    rb"^(?P<path>\S*c(?:group|pu)\.stat(?:\.local)?(?=:[a-z])|(?:/|[\w-]+/)[\w./-]+):(?=[^\n])",
+    re.MULTILINE,
 )
 _NAMED = re.compile(r"([A-Za-z][^:=]{0,100}?)[:=]\s*(\d+) ?([kKMG]i?B)?(?=[\s,;]|$)")
 _BLANK = re.compile(rb"\n[ \t]*\n")

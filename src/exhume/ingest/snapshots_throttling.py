@@ -33,6 +33,8 @@ _FILE_TIME = re.compile(
     r"[._-]?(?<!\d)(?:20\d\d-?\d\d-?\d\d(?:[T_-]?\d\d[:.-]?\d\d(?:[:.-]?\d\d)?)?Z?|1\d{9}(?:\.\d+)?)"
     r"(?!\d)|\.\d+$"
 )
+_LOCAL = "cpu.stat.local"
+_OF_ITSELF = "cpu.stat of the same cgroup tells of limits above it, too"
 _MOST_AT_ZERO = 100
 _NO_LIMIT = "they tell of no CPU limit: it has none, or nothing ran in it"
 _UNTOLD = "nothing above them says of which cgroup they are: put its path there"
@@ -62,6 +64,8 @@ class ThrottlingLooks(Struct):
         has_room = "nr_periods" not in found and len(self._followed) < _MOST_AT_ZERO
         if not told or (is_at_zero and not has_room):
             return _NO_LIMIT
+        if _LOCAL in section.hint:
+            return _OF_ITSELF
         name = _name_of(section.hint, hint, is_alone=is_alone)
         if name in self._here:  # v1 has each path twice, by a link
             return "" if name.startswith("/") else _UNTOLD
