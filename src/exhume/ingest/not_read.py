@@ -176,7 +176,7 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     ),
     (
         rb"^processor\t: \d+$",
-        "a copy of /proc/cpuinfo, which tells of no time",
+        "a copy of /proc/cpuinfo",
         "`exhume fingerprint` on the node keeps what it is; " + _CORES,
     ),
     (

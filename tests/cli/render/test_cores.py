@@ -207,6 +207,13 @@ def test_where_a_window_is_longer_than_a_day_the_worst_second_has_its_date(
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
+def test_a_core_that_did_nothing_idled() -> None:
+    quiet = core_map(2, 60, 30, level=0.01)
+    quiet.worst_percent_of_core[1], quiet.worst_mode[1] = 0.0, -1
+    text = drawn(render(answer(quiet), VIEW, look(80)), 80)
+    assert "  0 % idle    from" in row(text, "1")
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_notes_stay_notes(name: str) -> None:
     made = replace(answer(core_map(2, 60, 60)), notes=(name,))

@@ -50,3 +50,15 @@ def test_why_a_file_in_a_folder_was_passed_over_is_told(
     assert "flame.svg: offset 0: expected" in shown
     assert "it is a picture (SVG), which is not read" in shown
     assert "1 other file could not be read as anything: README.md" in shown
+
+
+def test_what_the_commands_answer_stands_below_each_other_however_long_the_place_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    path, into = write(tmp_path / "perf.txt", made.script(0.5)), tmp_path / ("a-night-" * 8)
+    assert cli.main(["import", str(path), "--into", str(into)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    ways = [line for line in shown if line.startswith("  exhume ") and "--data" in line]
+    assert len(ways) > 2
+    assert len({len(line) - len(line[line.rindex("  ") :]) for line in ways}) == 1

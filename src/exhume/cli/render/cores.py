@@ -167,6 +167,7 @@ def _row(
     lines[-1] = Text(f"{label:>{LABEL_WIDTH}} ").append_text(drawn[-1])
     if np.isfinite(values).any():
         value, mode, start_ns = worst_cell(core_map, rows)
+        mode = mode if value > 0 else "idle"
         style = _BOLD if value >= glyphs.HOT_PERCENT else _DIM
         when = _since(start_ns, core_map, view)
         lines[-1].append(f" {percent(value):>5} {mode:<7} {when}", style)

@@ -193,12 +193,12 @@ def _recording(one: RecordingReport, view: Viewpoint) -> list[RenderableType]:
         "top": not one.samples,
         "events": bool(one.samples or has_cores),
     }
-    for command, answers in _NEXT:
-        if empty.get(command):
-            continue
-        # Longer than a line it is wrapped by the terminal, and can be copied all the same.
-        ask = f"  exhume {command} --data {shlex.quote(printable(one.path))}"
-        lines.append(Text(ask.ljust(_ANSWERS_AT)).append(f"  {answers}", _DIM))
+    # Longer than a line they are wrapped by the terminal, and can be copied all the same.
+    where = shlex.quote(printable(one.path))
+    asked = [(f"  exhume {c} --data {where}", text) for c, text in _NEXT if not empty.get(c)]
+    answers_at = max(_ANSWERS_AT, *(len(ask) for ask, _ in asked))
+    for ask, answers in asked:
+        lines.append(Text(ask.ljust(answers_at)).append(f"  {answers}", _DIM))
     if not has_core_times:
         lines.append(Text(_BY_SAMPLES if has_cores else _NO_CORES, _DIM))
     return lines
