@@ -25,6 +25,7 @@ _HEADING = re.compile(
     rb"(?:CPU|UID|USER|PID|TGID)[ \t][^\n]*%%(?:idle|system)\b" % _CLOCK,
     re.MULTILINE,
 )
+_IN_HEADING = (b"%idle", b"%system")
 _QUOTED = re.compile(rb"[ \t>#|*]+")
 _PART = re.compile(
     rb"(?P<word>[A-Za-z]{3}(?![A-Za-z]))|(?P<digits>\d+)|(?P<blank>[ \t]+)|.", re.DOTALL
@@ -59,7 +60,10 @@ class LinePrefix:
 
 def prefix_of(head: bytes) -> LinePrefix | None:
     """None where lines begin as the tool wrote them."""
-    found = _HEADING.search(without_colours(head))
+    text = without_colours(head)
+    if not any(word in text for word in _IN_HEADING):  # the search takes as long as all others
+        return None
+    found = _HEADING.search(text)
     if found is None or not found["before"]:
         return None
     before = found["before"]
