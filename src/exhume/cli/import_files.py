@@ -74,6 +74,10 @@ ANSWER = ImportReport
 DEFAULT_INTO = Path("exhume-import")
 SOME_FAILED = 1
 _REFRESH_SECONDS = 0.1
+_LOOKING, _READING, _WRITING = "looking", "importing", "writing"
+"""What the files are; what is in them; the segments of what was read last."""
+_TELLING_SHARE = 0.02
+"""From here on the time that is left is told."""
 _MOST_JOBS = 4
 """Unless more are asked for: together they stay within 500 MiB, also on a node of 96 cores."""
 
@@ -208,17 +212,29 @@ def _bar() -> Iterator[Watch | None]:
         BarColumn,
         DownloadColumn,
         Progress,
+        Task,
         TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
+    from rich.text import Text
+
+    class _Remaining(TimeRemainingColumn):
+        def render(self, task: Task) -> Text:
+            """The first files are small, and their pace says nothing of the night's pieces; how
+            long the last segments take nobody knows."""
+            total = task.total or 0
+            if total * _TELLING_SHARE <= task.completed < total:
+                return super().render(task)
+            return Text("-:--:--", style="progress.remaining")
 
     with Progress(
-        TextColumn("importing"), BarColumn(bar_width=30), DownloadColumn(), TransferSpeedColumn(),
-        TimeRemainingColumn(), console=Console(file=sys.stderr, highlight=False), transient=True,
+        TextColumn("{task.description}"), BarColumn(bar_width=30), DownloadColumn(),
+        TransferSpeedColumn(), _Remaining(),
+        console=Console(file=sys.stderr, highlight=False), transient=True,
         auto_refresh=False,  # it would be done by a thread, and with one this process can't fork
     ) as progress:  # fmt: skip
-        bar = progress.add_task("", total=None)
+        bar = progress.add_task(_LOOKING, total=None)
         shown = 0.0
 
         def watch(done: int, total: int) -> None:
@@ -226,6 +242,7 @@ def _bar() -> Iterator[Watch | None]:
             is_due = time.monotonic() - shown >= _REFRESH_SECONDS
             if is_due:
                 shown = time.monotonic()
-            progress.update(bar, completed=done, total=total, refresh=is_due)
+            what = _LOOKING if not done else _READING if done < total else _WRITING
+            progress.update(bar, description=what, completed=done, total=total, refresh=is_due)
 
         yield watch

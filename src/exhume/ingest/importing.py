@@ -112,7 +112,11 @@ def run(
             raise _nothing(options.files, folders)
         manifest = Manifest(folder)
         reports = {str(one.path): _missing(one) for one in missing}
-        known = list(_recognised(inputs, manifest, reports))
+        known = []
+        for one in _recognised(inputs, manifest, reports):
+            known.append(one)
+            if watch is not None:  # of a night's pieces it takes seconds
+                watch(0, sum(each.size_bytes for each in inputs))
         places = _places(options, host, known)
         hosts = {one.host for one in known if one.host}
         placing = Placing(options.into, options.node, hosts, manifest)

@@ -32,6 +32,7 @@ _BROKEN_HEADING = re.compile(
     re.MULTILINE,
 )
 _BLANKS = 4
+_IN_HEADING = (b"%idle", b"%system")
 _QUOTED = re.compile(rb"[ \t>#|*]+")
 _PART = re.compile(
     rb"(?P<word>[A-Za-z]{3}(?![A-Za-z]))|(?P<digits>\d+)|(?P<blank>[ \t]+)|.", re.DOTALL
@@ -86,9 +87,12 @@ class BrokenLines(LinePrefix):
 
 def prefix_of(head: bytes) -> LinePrefix | None:
     """None where lines are as the tool wrote them."""
-    head = without_colours(head)
-    found = _HEADING.search(head)
-    if found is None and (broken := _BROKEN_HEADING.search(head)) is not None:
+    text = without_colours(head)
+    whole = text.translate(None, b"\r\n")  # a terminal may have broken the word itself
+    if not any(word in whole for word in _IN_HEADING):  # the search takes as long as all others
+        return None
+    found = _HEADING.search(text)
+    if found is None and (broken := _BROKEN_HEADING.search(text)) is not None:
         first, behind = broken["first"], broken["behind"]
         if b"%idle" in first.rstrip(b"\r") + behind:
             return BrokenLines(len(first), len(behind) + _BLANKS)
