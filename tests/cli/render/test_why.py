@@ -127,7 +127,7 @@ def test_more_rejected_than_are_telling_are_named_only() -> None:
     many = tuple(rejected(Party(comm=f"p{n}"), f"reason {n}", "userspace-hog") for n in range(7))
     text = shown(replace(found(), rejected=many))
     assert "✗ p3 (userspace-hog) reason 3" in text
-    assert "    and p4, p5, p6; --json says why" in text
+    assert "    also p4, p5, p6, for reasons that --json tells" in text
     assert "reason 4" not in text
 
 

@@ -180,7 +180,7 @@ def _rejected(case: Case, width: int) -> list[Text]:
         lines += flow(said, width, head=Text("  ✗", Style(color="red")), indent=4)
     if rest:
         names = ", ".join(printable(name) for name in rest)
-        lines += flow([(f"and {names}; --json says why", _DIM)], width, indent=4)
+        lines += flow([(f"also {names}, for reasons that --json tells", _DIM)], width, indent=4)
     return lines
 
 
