@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Browser, Route, expect
 
+from tests.cli.story import START_WALL
 from tests.ui.browser import Scheme, Watched, opened
 from tests.ui.story import BURST
 
@@ -45,6 +46,33 @@ def test_a_lane_has_one_plot_after_the_letters_changed_their_size(tab: Watched) 
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(150)
     assert [lane.locator(".uplot").count() for lane in lanes.all()] == [1, 1, 1]
+
+
+WATCH_EDGES = """(() => {
+    const draw = CanvasRenderingContext2D.prototype.drawImage
+    window.edges = []
+    CanvasRenderingContext2D.prototype.drawImage = function (picture, x, y, wide, high) {
+        if (this.canvas.dataset.lane === 'map') window.edges.push(x, x + wide)
+        return draw.call(this, picture, x, y, wide, high)
+    }
+})()"""
+EDGES = """async () => {
+    for (let tries = 0; tries < 100 && new Set(window.edges.map(Math.round)).size < 3; tries++)
+        await new Promise(again => setTimeout(again, 50))
+    return window.edges
+}"""
+"""Of the pictures that the map is made of, once there are several."""
+
+
+def test_no_seam_on_the_map_looks_like_a_second_that_was_not_recorded(
+    browser: Browser, address: str
+) -> None:
+    with opened(browser, address) as tab:
+        tab.page.add_init_script(WATCH_EDGES)
+        tab.go(f"?axis={START_WALL + 0.37}-{START_WALL + 1150.61}")
+        edges = tab.page.evaluate(EDGES)
+    assert len(set(edges)) > 2
+    assert [edge for edge in edges if edge != round(edge)] == []
 
 
 def test_bars_of_who_ran_lie_in_the_middle_of_their_rows(tab: Watched) -> None:

@@ -2,8 +2,7 @@ import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { dark } from '../colours'
 import { axis, filter, info, show, toggleCore } from '../state'
-import { length } from '../time'
-import { box, GUTTER, fontSize, hover, laneWidth, plotWidth, scaled, schedule, sized, themed, xOf } from './geometry'
+import { atPixel, box, GUTTER, fontSize, hover, laneWidth, plotWidth, scaled, schedule, sized, themed, xOf } from './geometry'
 import { look, nodeLines, nodeStarts, problem, queueNames, seen, shownRows } from './map'
 import { Pictures } from './paint'
 import { worstSeen } from './sight'
@@ -41,10 +40,10 @@ export function MapLane({ room }: { room: number }) {
     context.clip()
     context.imageSmoothingEnabled = false
     for (const tile of seen.value) {
-      const x = xOf(tile.span.start)
-      const wide = (length(tile.span) / length(axis.value)) * plotWidth.value
-      stripes(context, Math.max(GUTTER, x), Math.min(GUTTER + plotWidth.value, x + wide))
-      context.drawImage(pictures.of(tile, look.value), x, 0, wide, row * cores)
+      const x = atPixel(xOf(tile.span.start))
+      const end = atPixel(xOf(tile.span.end))
+      stripes(context, Math.max(GUTTER, x), Math.min(GUTTER + plotWidth.value, end))
+      context.drawImage(pictures.of(tile, look.value), x, 0, end - x, row * cores)
     }
     gaps(context)
     dim(context)

@@ -28,6 +28,9 @@ export const plotWidth = computed(() => Math.max(50, laneWidth.value - GUTTER - 
 export const xOf = (time: number, span: Span = axis.value): number =>
   GUTTER + ((time - span.start) / length(span)) * plotWidth.value
 
+/** The nearest edge of a pixel of the screen: pictures that meet there leave no seam. */
+export const atPixel = (x: number): number => Math.round(x * window.devicePixelRatio) / window.devicePixelRatio
+
 export const timeAt = (x: number, span: Span = axis.value): number =>
   span.start + ((x - GUTTER) / plotWidth.value) * length(span)
 
