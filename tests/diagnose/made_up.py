@@ -50,6 +50,11 @@ def event(
     return EventAnswer(at(seconds), kind, subject, text, core, pid, count, fields)
 
 
+def starts(name: str, begin: int, end: int, each: int = 20) -> tuple[EventAnswer, ...]:
+    """Of a unit, every ten seconds `each` times."""
+    return tuple(event(10 * i + 5, "unit-start", name, count=each) for i in range(begin, end))
+
+
 def lives(rows: Sequence[tuple[float, str, str]] = (), names: Sequence[str] = ()) -> ProcessEvents:
     """Execs: (second, name, parent)."""
     number: dict[str, int] = {name: i for i, name in enumerate(names)}
