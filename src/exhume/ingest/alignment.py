@@ -1,61 +1,40 @@
-"""Captures that only a name places: moved to where their samples fit the counters of cores.
+"""Captures that only a name or a file places: moved to where they fit the counters of cores.
 
-Who names a file by `date` does so a second or two before perf takes its first sample. Where copies
-of /proc/stat or a table of mpstat tell how busy each core was in each of those seconds, the samples
-do too, and both are alike at one distance only.
+Who names a file by `date` does so a second or two before perf takes its first sample, and the time
+of a file is that of its last copy. Where copies of /proc/stat or a table of mpstat tell how busy
+each core was in each second, the samples do too: near where they are thought to be (`load_fit`), or
+anywhere in the counters where nothing but the time of a file says when that was (`load_search`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exhume.derive.cpu import core_shares
 from exhume.ingest import spill
 from exhume.ingest.blocks import joined_blocks
 from exhume.ingest.boot_clocks import SAME_BOOT_NS, Anchor
+from exhume.ingest.load_fit import LEAST_AHEAD, fit_of
+from exhume.ingest.load_search import SECOND_NS, Load, load_of, places
 from exhume.ingest.nodes import NAMELESS
 from exhume.ingest.overlaps import Span
 from exhume.ingest.piece import Claim, ClockKind, Piece, Trust
 from exhume.ingest.work import PieceSummary, ReadTask
-from exhume.ingest.written import USER_HZ
-from exhume.model.arrays import F64, I64, Bool
-from exhume.model.modes import MAP_MODES
 from exhume.model.series import Block
 from exhume.perf.eventnames import is_time_like
 
 Read = tuple[ReadTask, list[PieceSummary]]
-STEP_NS = 100_000_000
-_REACH = 50
-"""Steps that a capture may be off by, to either side."""
 _MOST_NS = 600 * 1_000_000_000
 """Of a capture: so much tells enough."""
-_LONGEST_NS = 2_500_000_000
-"""Who reads counters less often does not tell when in between a core was busy."""
-_LEAST_INTERVALS = 20
-_LEAST_ALIKE, _LEAST_AHEAD = 0.8, 0.05
-_LEAST_SHARE = 0.6
-"""Of the busy time that samples must stand for. A correlation knows no amounts: of who runs little
-and wakes who runs much, samples fit the other's time best."""
-_NEAR = 15
-"""Steps from the best one within which others are nearly as good."""
-_MOST_CORES = 256
 _MOST_TRIES = 8
 _MOST_BYTES = 64 << 20
 """A piece that takes more is not loaded for this."""
 
 
-class Fit(Struct, frozen=True):
-    shift_ns: int
-    """Of the samples: so much later than thought."""
-    alike: float
-    """Correlation of samples and busy time, each core's mean taken off."""
-
-
-class _Counters(Struct, frozen=True):
+class _Counters(Struct, frozen=True, dict=True):
     """An input that has times of cores, in one of the places that it may have."""
 
     node: str
@@ -66,13 +45,30 @@ class _Counters(Struct, frozen=True):
 
     def blocks(self, wall: Span) -> tuple[Block, ...]:
         """On wall time."""
-        offset_ns = self.claim.offset_ns if self.claim is not None else 0
-        parts = []
-        for piece in self.pieces:
-            own = piece.span_ns
-            if own and own[0] + offset_ns < wall[1] and own[1] + offset_ns > wall[0]:
-                parts.append((_load(self.task, piece).blocks, offset_ns))
+        parts = [
+            (_load(self.task, piece).blocks, self.offset_ns)
+            for piece, span in self._on_wall_time()
+            if span[0] < wall[1] and span[1] > wall[0]
+        ]
         return joined_blocks(parts, *wall)
+
+    @cached_property
+    def load(self) -> Load | None:
+        """Of all the time that it tells of."""
+        return load_of(
+            joined_blocks([(_load(self.task, piece).blocks, self.offset_ns)], *span)
+            for piece, span in self._on_wall_time()
+        )
+
+    @property
+    def offset_ns(self) -> int:
+        return self.claim.offset_ns if self.claim is not None else 0
+
+    def _on_wall_time(self) -> Iterator[tuple[PieceSummary, Span]]:
+        for piece in self.pieces:
+            if piece.span_ns is not None:
+                first, last = piece.span_ns
+                yield piece, (first + self.offset_ns, last + self.offset_ns + 1)
 
 
 def aligned(
@@ -158,133 +154,67 @@ def _fitted(
     start = min(first for first, _ in spans)
     end = min(max(last for _, last in spans), start + _MOST_NS)
     wall = start + claim.offset_ns, end + claim.offset_ns
-    best: tuple[Fit, _Counters] | None = None
-    loaded: list[Piece] = []
-    for one in counters:
-        if not (blocks := one.blocks(wall)):
-            continue
-        loaded = loaded or [_load(task, piece) for piece in pieces]
-        fit = fit_of(loaded, claim.offset_ns, wall, blocks, rate_hz)
-        if fit is not None and (best is None or fit.alike > best[0].alike):
-            best = fit, one
-    return None if best is None else _better(claim, *best)
+    is_lost = claim.trust == Trust.FILE_TIME
+    near = [(one, blocks) for one in counters if (blocks := one.blocks(wall))]
+    if not near and not is_lost:
+        return None
+    captured = [_load(task, piece) for piece in pieces]
+
+    def fits(one: _Counters, offset_ns: int, blocks: Sequence[Block]) -> Iterator[_Found]:
+        span = start + offset_ns, end + offset_ns
+        fit = fit_of(captured, offset_ns, span, blocks, rate_hz)
+        if fit is not None:
+            yield _Found(offset_ns + fit.shift_ns, fit.alike, one)
+
+    found = [fit for one, blocks in near for fit in fits(one, claim.offset_ns, blocks)]
+    if not found and is_lost:
+        for one in _one_each(counters):
+            for offset_ns in places(captured, start, end, one.load) if one.load else ():
+                found += fits(one, offset_ns, one.blocks((start + offset_ns, end + offset_ns)))
+    best = max(found, key=lambda one: one.alike, default=None)
+    if best is None or any(_is_elsewhere(one, best) for one in found):
+        return None
+    return _better(claim, best)
 
 
-def _better(claim: Claim, fit: Fit, by: _Counters) -> Claim:
+def _one_each(counters: Sequence[_Counters]) -> list[_Counters]:
+    """Of those that may lie in several places the likeliest, which comes first."""
+    return list({one.task.input.id: one for one in reversed(counters)}.values())
+
+
+class _Found(Struct, frozen=True):
+    offset_ns: int
+    alike: float
+    by: _Counters
+
+
+def _is_elsewhere(one: _Found, best: _Found) -> bool:
+    """By the same counters another time is nearly as likely: a load that comes again."""
+    is_far = abs(one.offset_ns - best.offset_ns) > SAME_BOOT_NS
+    return one.by is best.by and is_far and best.alike - one.alike < LEAST_AHEAD
+
+
+def _better(claim: Claim, found: _Found) -> Claim:
     named = "name" if claim.trust == Trust.FILE_NAME else "file"
-    seconds, side = abs(fit.shift_ns) / 1e9, "later" if fit.shift_ns > 0 else "earlier"
+    off_ns = found.offset_ns - claim.offset_ns
+    side = "later" if off_ns > 0 else "earlier"
     how = (
-        f"by the times of cores in {by.task.input.path.name}: its samples fit them best "
-        f"{seconds:.1f} s {side} than by the time of its {named}"
+        f"by the times of cores in {found.by.task.input.path.name}: its samples fit them best "
+        f"{_told(abs(off_ns))} {side} than by the time of its {named}"
     )
-    if by.claim is not None and by.claim.how.startswith("guessed"):
+    if found.by.claim is not None and found.by.claim.how.startswith("guessed"):
         how = f"guessed: {how}"
-    return Claim(claim.offset_ns + fit.shift_ns, Trust.LOAD, how, claim.is_local)
+    return Claim(found.offset_ns, Trust.LOAD, how, claim.is_local)
+
+
+def _told(ns: int) -> str:
+    if ns < 60 * SECOND_NS:
+        return f"{ns / SECOND_NS:.1f} s"
+    minutes = round(ns / SECOND_NS / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{round(minutes / 60)} h" if minutes < 48 * 60 else f"{round(minutes / 60 / 24)} days"
 
 
 def _load(task: ReadTask, piece: PieceSummary) -> Piece:
     return spill.load(spill.path_of(task.folder, piece.number))
-
-
-def fit_of(
-    captured: Sequence[Piece],
-    offset_ns: int,
-    wall: Span,
-    blocks: Sequence[Block],
-    rate_hz: float,
-) -> Fit | None:
-    """Where samples fit counters on wall time; None where they do nowhere, or in several places.
-
-    `wall`: from when to when samples are looked at, if `offset_ns` takes their clock to wall time.
-    `rate_hz`: samples of a core that is busy all the time.
-    """
-    shares = core_shares(blocks, USER_HZ)
-    if shares is None:
-        return None
-    cores = shares.cores[:_MOST_CORES]
-    steps = -(-(wall[1] - wall[0]) // STEP_NS)
-    first, last = (_nearest_step(at - wall[0]) for at in (shares.start_ns, shares.end_ns))
-    is_short = (first < last) & (shares.end_ns - shares.start_ns <= _LONGEST_NS)
-    inside = is_short & (first >= _REACH) & (last <= steps - _REACH)
-    if inside.sum() < _LEAST_INTERVALS:
-        return None
-    counts = _counted(captured, offset_ns, wall[0], steps, cores)
-    sampled = np.flatnonzero(counts.any(axis=1))  # others were not watched, or idle
-    ran = shares.busy - shares.percent[MAP_MODES.index("steal")]
-    taken, ran = counts[sampled] / (rate_hz * STEP_NS / 1e9), ran[sampled] / 100
-
-    def alike(shifts: Iterable[int], rows: Bool) -> tuple[F64, F64]:
-        return _alike(taken, ran[:, rows], first[rows], last[rows], shifts)
-
-    likeness, share = alike(range(-_REACH, _REACH + 1), inside)
-    at = int(likeness.argmax())
-    best, shift = likeness[at], at - _REACH
-    others = likeness[np.abs(np.arange(len(likeness)) - at) > _NEAR]
-    is_clear = best >= _LEAST_ALIKE and best - others.max() >= _LEAST_AHEAD
-    if not is_clear or share[at] < _LEAST_SHARE or abs(shift) == _REACH:
-        return None
-    # A load that comes again every so often fits there, too, if it is not much less likely.
-    for other in _further(abs(shift)):
-        rows = is_short & (first >= max(0, other)) & (last <= steps + min(0, other))
-        if abs(other - shift) <= _NEAR or rows.sum() < _LEAST_INTERVALS // 2:
-            continue
-        if best - alike([other], rows)[0][0] < _LEAST_AHEAD:
-            return None
-    return Fit(shift * STEP_NS, float(best))
-
-
-def _further(off: int) -> Iterator[int]:
-    """Shifts beyond reach, but no further beyond than the best one is off."""
-    for distance in range(_REACH + 1, _REACH + off + 1):
-        yield from (-distance, distance)
-
-
-def _nearest_step(since_ns: I64) -> I64:
-    return (since_ns + STEP_NS // 2) // STEP_NS
-
-
-def _alike(
-    sampled: F64, busy: F64, first: I64, last: I64, shifts: Iterable[int]
-) -> tuple[F64, F64]:
-    """Of each shift, how well samples and busy time of intervals agree, and how much
-    of what is busy now and then the samples stand for."""
-    known = ~np.isnan(busy)
-    total = np.zeros((len(sampled), sampled.shape[1] + 1))
-    sampled.cumsum(axis=1, out=total[:, 1:])
-    told = _about_mean(np.where(known, busy, 0.0), known)
-    fits = [
-        _fit(_about_mean((total[:, last - k] - total[:, first - k]) / (last - first), known), told)
-        for k in shifts
-    ]
-    alike, share = zip(*fits, strict=True)
-    return np.array(alike), np.array(share)
-
-
-def _counted(
-    captured: Sequence[Piece], offset_ns: int, wall_ns: int, steps: int, cores: tuple[int, ...]
-) -> I64:
-    """Samples of each core in each step from `wall_ns` on."""
-    counts = np.zeros(len(cores) * steps, np.int64)
-    start_ns, numbers = wall_ns - offset_ns, np.array(cores)
-    for piece in captured:
-        if piece.sampled is None:
-            continue
-        for rows in piece.sampled.rows.between(start_ns, start_ns + steps * STEP_NS):
-            row = np.minimum(np.searchsorted(numbers, rows.core), len(numbers) - 1)
-            cell = row * steps + (rows.time - start_ns) // STEP_NS
-            counts += np.bincount(cell[numbers[row] == rows.core], minlength=len(counts))
-    return counts.reshape(len(cores), steps)
-
-
-def _about_mean(values: F64, known: Bool) -> F64:
-    """What is more or less than usual on that core; 0 where nothing is known."""
-    mean = (values * known).sum(axis=1, keepdims=True) / np.maximum(1, known.sum(axis=1))[:, None]
-    return np.where(known, values - mean, 0.0)
-
-
-def _fit(one: F64, other: F64) -> tuple[float, float]:
-    """Their correlation, and how much of the other one of them is."""
-    both, own, others = (
-        float((a * b).sum()) for a, b in ((one, other), (one, one), (other, other))
-    )
-    return (both / (own * others) ** 0.5, both / others) if own and others else (0.0, 0.0)
