@@ -296,7 +296,7 @@ def test_also_a_few_pieces_are_when_their_names_differ_in_numbers_alone(
     rows = [line for line in lines if line.startswith("imported  perf script")]
     assert [row.split()[-1] for row in rows] == ["one.txt", "more", "two.txt"]
     assert rows[1].endswith("and 3 more")
-    assert "lasts" in heading
+    assert "length" in heading
 
 
 def test_what_is_not_there_is_named_once(

@@ -56,8 +56,8 @@ _COLUMNS = (
     Column("samples"),
     Column("kept", spare=2),
     Column("cores", spare=1),
-    Column("lasts"),
-    Column("begins", right=False, optional=True),
+    Column("length"),
+    Column("start", right=False, optional=True),
     Column("file", right=False, least=22, both_ends=True),
 )
 
