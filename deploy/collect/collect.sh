@@ -106,4 +106,4 @@ if has journalctl; then
 fi
 find . -type f -size 0 -exec rm -f {} +
 
-echo "collect.sh: $folder holds $(du -sh . | cut -f1); on a machine with exhume: exhume import $folder"
+echo "collect.sh: $folder holds $(du -sh . | cut -f1); on a machine with exhume: exhume import $folder (or that as one tar.gz)"

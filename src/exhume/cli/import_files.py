@@ -7,10 +7,10 @@ pidstat -u; copies of files of /proc (stat, softirqs, interrupts, schedstat, pre
 vmstat, cgroups, loadavg, softnet_stat) and cgroup.stat, counts of live cgroup directories and
 tables of `docker ps -a` and `systemctl`, with their time above each, best as `### EPOCH …`, or one
 without; CSV with a column of times; kernel logs, journals, syslog, and logs of programs. All may be
-compressed (gzip, xz, zstd, bzip2). What a file is shows in what is in it, not in its name. Folders
-and patterns stand for the files in them, and `**` in a pattern for all folders below; what is
-nothing of the kind there is passed over, and named. A pipe is read to its end. docs/import.md says
-what to collect.
+compressed (gzip, xz, zstd, bzip2). What a file is shows in what is in it, not in its name. Folders,
+archives (tar, zip) and patterns stand for the files in them, and `**` in a pattern for all folders
+below; what is nothing of the kind there is passed over, and named. A pipe is read to its end.
+docs/import.md says what to collect.
 
 Takes logs, too: of the kernel (dmesg in all its forms, consoles, netconsole), of the journal
 (journalctl -o short to verbose, json, export), of syslog, and of programs and supervisors, whose
@@ -38,6 +38,7 @@ time the clock showed that before its end.
 Examples:
   exhume import perf.data
   exhume import /mnt/incident --into incident        a folder of captures and kallsyms
+  exhume import evidence.tar.gz                      what somebody sent
   exhume import 'perf-*.data' kallsyms --name gpu-7   pieces of a night, the kernel's names
   exhume import dmesg.txt journal.json train.log      what the logs say
   exhume import out.perf.txt.gz --offset 1794773712.007
@@ -84,7 +85,7 @@ _MOST_JOBS = 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="files, folders or patterns; - for a pipe"
+        "files", nargs="+", metavar="FILE", help="files, folders, archives or patterns; - for a pipe"
     )
     parser.add_argument(
         "--into",

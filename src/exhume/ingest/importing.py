@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from exhume.errors import EXIT_USAGE, ExhumeError
 from exhume.host import Host
 from exhume.ingest import room
+from exhume.ingest.archives import Archives
 from exhume.ingest.clocks import ClockHints, name_host
 from exhume.ingest.inputs import Input, Missing, expand, folders_inside
 from exhume.ingest.manifest import Manifest
@@ -107,11 +108,15 @@ def run(
     piped = folder / "piped"
     with _alone(options.into, folder), without_pipes(options.files, piped, tell) as files:
         inputs, missing = expand(files, options.into, piped)
-        folders = folders_inside(files, options.into)
-        if not inputs and not any(one.is_named for one in missing):
+        archives = Archives(piped, lambda given: expand((given,), options.into, piped), tell)
+        inputs = archives.opened(inputs)
+        missing += archives.missing
+        folders = folders_inside((*files, *archives.folders), options.into)
+        if not (inputs or archives.reports or any(one.is_named for one in missing)):
             raise _nothing(options.files, folders)
         manifest = Manifest(folder)
         reports = {str(one.path): _missing(one) for one in missing}
+        reports |= {one.path: one for one in archives.reports}
         known = []
         for one in _recognised(inputs, manifest, reports):
             known.append(one)
@@ -142,9 +147,9 @@ def run(
         nodes = {one.node for one in own if one is not None and one.folder is not None}
         return ImportReport(
             recordings=placing.recordings(nodes),
-            inputs=tuple(reports[path] for path in sorted(reports)),
+            inputs=tuple(sorted((_named(one, archives) for one in reports.values()), key=_path)),
             seconds=time.monotonic() - began,
-            folders=folders,
+            folders=tuple(map(archives.told, folders)),
         )
 
 
@@ -296,6 +301,19 @@ def _places(options: Options, host: Host, known: Sequence[_Known]) -> Places:
     return Places(
         host, options.symfs, Path.home() / _BUILD_ID_CACHE, of("kallsyms"), of("perf map")
     )
+
+
+def _named(report: InputReport, archives: Archives) -> InputReport:
+    return replace(
+        report,
+        path=archives.told(report.path),
+        notes=tuple(map(archives.told, report.notes)),
+        problems=tuple(map(archives.told, report.problems)),
+    )
+
+
+def _path(report: InputReport) -> str:
+    return report.path
 
 
 def _missing(one: Missing) -> InputReport:
