@@ -14,6 +14,7 @@ import zstandard
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from exhume.ingest.archives import MOST_DEPTH
 from exhume.ingest.not_read import explained
 from tests.ingest import made
 from tests.ingest.made import by_name, do_import
@@ -254,8 +255,15 @@ def test_what_people_have_beside_captures_is_named(head: bytes, told: str) -> No
 
 
 @pytest.mark.parametrize("inside", [b"x", made.script(1.0).encode(), made.capture(1.0).file()])
-def test_an_archive_is_told_what_to_do_with(tmp_path: Path, inside: bytes) -> None:
-    path = made.write(tmp_path / "night.bin", tar(inside))
-    (report,) = made.do_import(tmp_path / "into", path).inputs
-    assert report.state == "failed"
-    assert "unpack it" in report.problems[0]
+def test_archives_in_too_many_archives_are_told_what_to_do_with(
+    tmp_path: Path, inside: bytes
+) -> None:
+    """Not taken for what is in them: nothing is compressed in a tar."""
+    packed = inside
+    for _ in range(MOST_DEPTH + 1):
+        packed = tar(packed)
+    path = made.write(tmp_path / "night.bin", packed)
+    *archives, last = made.do_import(tmp_path / "into", path).inputs
+    assert {one.format for one in archives} == {"tar archive"}
+    assert last.state == "skipped"
+    assert "unpack it" in last.problems[0]

@@ -85,7 +85,10 @@ _MOST_JOBS = 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="files, folders, archives or patterns; - for a pipe"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="files, folders, archives or patterns; - for a pipe",
     )
     parser.add_argument(
         "--into",
