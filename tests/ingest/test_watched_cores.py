@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from exhume.ingest.watched_cores import MOST_CORES, watched_cores
 from exhume.store.queries.core_map import core_map
@@ -91,6 +92,29 @@ def test_a_core_that_idles_for_ten_minutes_of_a_text_is_idle_and_nothing_is_betw
     assert np.isnan(worst[:, 10:-10]).all()
     assert worst[1, -2] > 90
     assert np.allclose(found.node_mean_percent_of_machine[:3], 100 / 3, atol=1)
+
+
+def test_a_core_whose_buffer_was_overwritten_is_not_idle_before_what_it_held_last(
+    tmp_path: Path,
+) -> None:
+    """`perf record --overwrite`: core 0 was full all the time, and its buffer soon; what core 1
+    wrote while it idled reaches back to the start."""
+    whole = made.capture(20.0)
+    head, samples, end = whole.records[:3], whole.records[3:-1], whole.records[-1:]
+    left = [one for number, one in enumerate(samples) if number % 2 or number >= 3000]
+    event = replace(whole.events[0], flags=whole.events[0].flags | 1 << 27)
+    capture = replace(whole, records=[*head, *left, *end], events=[event])
+    path = made.write(tmp_path / "perf-node-1-20261115-201517-20s.data", capture.file())
+    names = made.write(tmp_path / "kallsyms", made.KALLSYMS)
+    report = do_import(tmp_path / "out", path, names)
+    assert "of core 0 no more than 4.99 s" in str(made.by_name(report)[Path(path).name].notes)
+    recording = Recording.open(tmp_path / "out")
+    found = core_map(recording, recording.window(), 10)
+    worst = found.worst_percent_of_core
+    assert np.isnan(worst[0, :7]).all()
+    assert (worst[0, 8:] > 95).all()
+    assert (worst[1] == 0).all()
+    assert np.allclose(found.node_mean_percent_of_machine[[0, -1]], (0, 50), atol=2)
 
 
 def test_cores_that_another_capture_watched_are_not_idle_in_this_one(tmp_path: Path) -> None:

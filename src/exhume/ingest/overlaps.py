@@ -110,6 +110,17 @@ def _is_sure(span: Span, one: Covered, other: Covered) -> bool:
     return length > _NEAR_NS or 2 * length > min(_length_ns(one.spans), _length_ns(other.spans))
 
 
+def joined(spans: Iterable[Span], gap_ns: int = 0) -> tuple[Span, ...]:
+    """Those between which there is no more than that are one."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1] + gap_ns:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return tuple(found)
+
+
 def without(spans: Iterable[Span], taken: Iterable[Span]) -> tuple[Span, ...]:
     """What is left of them."""
     left = list(spans)

@@ -190,6 +190,8 @@ class PerfShare:
             samples.period[rows].view(np.int64),
             self.rate_hz(),
         )
+        if self._data.is_overwritten:
+            collected.seen.note_begins(time[rows], core[rows])
         is_idle = self._names.is_idle(samples.ip, samples.pid) & wanted
         if not self._names.has_kernel_names:
             nameless = np.flatnonzero(wanted & (samples.pid == 0))
