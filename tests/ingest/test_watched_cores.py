@@ -132,3 +132,23 @@ def test_cores_that_another_capture_watched_are_not_idle_in_this_one(tmp_path: P
     assert np.isnan(found.worst_percent_of_core[1, 0])
     assert np.isnan(found.worst_percent_of_core[0, -1])
     assert np.allclose(found.node_mean_percent_of_machine[[0, -1]], 100, atol=2)
+
+
+@pytest.mark.parametrize("is_part", [False, True])
+def test_cores_that_were_filtered_out_of_a_text_are_not_idle(tmp_path: Path, is_part: bool) -> None:
+    """`perf script --header --cpu 1` leaves the header as it is."""
+    said = (
+        "# ========\n# hostname : node-1\n# nrcpus online : 3\n# nrcpus avail : 3\n"
+        f"# cmdline : {ALL}\n# time of first sample : 5.000000\n"
+        "# time of last sample : 24.990000\n# ========\n#\n"
+    )
+    told = made.script(20.0, cpus=2).replace("swapper     0", "worker   70")
+    if is_part:
+        of_core = [one + "\n\n" for one in told.split("\n\n") if " [001] " in one]
+        told = "".join(of_core[:-1])  # the last sample of all is another core's
+    path = made.write(tmp_path / "perf-node-1-20261115-201517-20s.txt", said + told)
+    report = do_import(tmp_path / "out", path)
+    recording = Recording.open(tmp_path / "out")
+    assert recorded_cores(recording) == ((1,) if is_part else (0, 1, 2))
+    notes = made.by_name(report)[Path(path).name].notes
+    assert any("not all samples that its header tells of" in note for note in notes) == is_part

@@ -19,7 +19,7 @@ from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.script_ids import NO_IDS, NO_NAMES, NOBODY
 from exhume.ingest.script_stacks import ScriptStacks
-from exhume.ingest.script_times import ScriptTimes
+from exhume.ingest.script_times import IS_PART, ScriptTimes
 from exhume.ingest.stray_times import stray
 from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.wanted_events import NONE, Wanted, choose, instead, none_such
@@ -249,13 +249,15 @@ class ScriptAssembler:
             or is_wall_time(seen.first_ns)
         )  # fmt: skip
         rows = self._collected.rows(renumbered)
+        # What was watched is not what a part of it tells of.
+        command = "" if self._times.is_part_of(header.recorded) else header.command
         cores = watched_cores(
-            seen.cores, header.command, header.numbered_cores,
-            is_whole=is_whole(header.command, seen.idle, threads.tid),
+            seen.cores, command, header.numbered_cores,
+            is_whole=is_whole(command, seen.idle, threads.tid),
         )  # fmt: skip
         return Piece(
             hints=Hints(
-                header.hostname, header.release, header.architecture, header.cores, header.command
+                header.hostname, header.release, header.architecture, header.cores, command
             ),
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
             claim=self._context.clock.of_script(
@@ -308,6 +310,8 @@ class ScriptAssembler:
         notes = self._times.notes()
         if reader.headers > 1:
             notes.append(MORE_HEADERS.format(reader.headers))
+        elif self._times.is_part_of(reader.header.recorded):
+            notes.append(IS_PART)
         if len(self._made_up):
             notes.append(NO_IDS if any(self._comms) else NO_NAMES)
         in_made_code = made_code.ends_in_made_code(rows, tree)
