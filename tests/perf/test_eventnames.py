@@ -73,6 +73,27 @@ def test_some_events_are_time_on_a_core(name: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("measure", "watched", "name"),
+    [
+        ("cycles", ["u"], "cycles:u"), ("cycles", ["uh", "k"], "cycles"),
+        ("cpu-clock", ["ukh"], "cpu-clock"), ("cpu-clock", ["k", "k"], "cpu-clock:k"),
+        ("page-faults", ["u"], "page-faults"), ("", ["u"], ""), ("cycles", [], "cycles"),
+    ],
+)  # fmt: skip
+def test_time_of_one_mode_alone_says_so(measure: str, watched: list[str], name: str) -> None:
+    assert eventnames.in_modes(measure, iter(watched)) == name
+    assert eventnames.is_of_a_part(name) is (name != measure)
+
+
+def test_modes_are_those_that_the_attribute_does_not_leave_out() -> None:
+    """perf calls events of --all-kernel as those of both."""
+    assert eventnames.modes(Attr()) == "uk"
+    assert eventnames.modes(Attr(flags=Flag.EXCLUDE_KERNEL)) == "u"
+    assert eventnames.modes(Attr(flags=Flag.EXCLUDE_USER)) == "k"
+    assert "time in user mode is missing" in eventnames.of_a_part("cycles:k")
+
+
+@pytest.mark.parametrize(
     ("kind", "config", "name"),
     [(0, 0, "cycles"), (0, 1 << 33, "cycles"), (1, 0, "cpu-clock"), (1, 9, "dummy"),
      (2, 17, "tracepoint 17"), (4, 0x1A8, "raw 0x1a8"), (8, 3, "event 8/0x3")],

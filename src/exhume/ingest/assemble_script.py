@@ -222,6 +222,12 @@ class ScriptAssembler:
             self._kept |= self._wanted.names
         return np.array([name in self._wanted for name in self._events], np.bool_)
 
+    @property
+    def _measure(self) -> str:
+        """Of the samples that are kept, also whether they are of one mode alone."""
+        watched = map(eventnames.modes_named, self._wanted.names)
+        return eventnames.in_modes(self._wanted.measure, watched)
+
     def _period_rate(self, columns: Scanned) -> float | None:
         """Of clocks the period is a time."""
         periods = columns.period[columns.period > 0]
@@ -270,7 +276,7 @@ class ScriptAssembler:
                 rows,
                 tree,
                 threads,
-                seen.intervals(self._wanted.measure, self._header_rate(reader), cores),
+                seen.intervals(self._measure, self._header_rate(reader), cores),
                 seen.fingerprint,
             ),
             facts=self._facts(reader, rows, tree, broken),
@@ -320,7 +326,7 @@ class ScriptAssembler:
         if note := made_code.note_without_code(rows, tree):
             notes.append(note)
         notes += [TOO_MANY] if self._has_too_many else []
-        notes += self._collected.seen.notes(self._wanted.measure, self._header_rate(reader))
+        notes += self._collected.seen.notes(self._measure, self._header_rate(reader))
         samples = self._by_name().total()
         return Facts(
             samples=samples,

@@ -16,7 +16,7 @@ from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
 from exhume.model.arrays import I32, I64, U16, U64, Bool
 from exhume.model.core import NO_CORE
 from exhume.model.stack import FrameKind, StackTree
-from exhume.perf.eventnames import UNKNOWN, is_time_like, no_time
+from exhume.perf.eventnames import UNKNOWN, is_of_a_part, is_time_like, no_time, of_a_part
 
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
 """No capture is longer: times that are further from the others are damage."""
@@ -169,6 +169,8 @@ class Seen(Struct):
                 "how often it was sampled is not told: by the distances of its samples about "
                 f"{_rounded(self._rate_hz(None))} times a second on a busy core"
             )
+        if self.first_ns is not None and is_of_a_part(event):
+            found.append(of_a_part(event))
         # A tracepoint that was not asked for at a rate may count amounts: sched_stat_runtime does.
         is_sought = rate_hz is not None or is_time_like(event)
         if is_sought and (unsettled := self.periods.note(event)):

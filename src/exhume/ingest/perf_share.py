@@ -232,6 +232,12 @@ class PerfShare:
         events = self._data.events
         return {event.name: eventnames.measure(event.name, event.attr) for event in events}
 
+    def measure(self) -> str:
+        """Of the samples that are kept, also whether they are of one mode alone."""
+        wanted = self.wanted()
+        watched = [eventnames.modes(e.attr) for e in self._data.events if e.name in wanted]
+        return eventnames.in_modes(wanted.measure, watched)
+
     def rate_hz(self) -> float | None:
         wanted = self.wanted()
         for event in self._data.events:
