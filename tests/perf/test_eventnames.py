@@ -19,6 +19,9 @@ from exhume.perf.attr import Attr, Flag
         ("sched:sched_switch/call-graph=no/", "sched:sched_switch"),
         ("cpu/event=0x3c,umask=0/u", "cpu/event=0x3c,umask=0/"), ("intel_pt//u", "intel_pt//"),
         ("sched:sched_switch", "sched:sched_switch"), ("page-faults", "page-faults"),
+        ("armv8_pmuv3_0/cpu_cycles/", "cycles"), ("armv8_cortex_a55/cycles/P", "cycles"),
+        ("cpu_clk_unhalted.thread:uP", "cycles"), ("cpu/CPU_CLK_UNHALTED.THREAD/", "cycles"),
+        ("ibs_op//", "cycles"), ("ibs_op/cnt_ctl=1/", "ibs_op/cnt_ctl=1/"),
         ("syscalls:sys_enter_read", "syscalls:sys_enter_read"),
     ],
 )  # fmt: skip

@@ -25,6 +25,13 @@ _RAW = 4
 _TIME_LIKE = (
     "cpu-clock", "task-clock", "cycles", "cpu-cycles", "ref-cycles", "bus-cycles", "instructions",
 )  # fmt: skip
+# What processors' own lists call cycles, as `perf list` shows them: of arm64, Intel, AMD (IBS
+# counts cycles unless told otherwise), POWER, s390's sampling, and simpleperf's.
+_CYCLES = frozenset({
+    "cpu_cycles", "cpu_clk_unhalted.thread", "cpu_clk_unhalted.thread_p", "cpu_clk_unhalted.core",
+    "cpu_clk_unhalted.core_p", "ls_not_halted_cyc", "ibs_op//", "pm_cyc", "pm_run_cyc",
+    "raw-cpu-cycles", "sf_cycles_basic",
+})  # fmt: skip
 UNKNOWN = "unknown"
 _CLOCKS = ("cpu-clock", "task-clock")
 _ALIASES = ("cpu-cycles", "branch-instructions", "faults", "cs", "migrations")
@@ -70,7 +77,8 @@ def _parsed(name: str) -> _Parsed:
 
 def plain(name: str) -> str:
     """Without modifiers, PMU and terms: events of one plain name measure the same."""
-    return _parsed(name).plain
+    found = _parsed(name).plain
+    return "cycles" if found.lower() in _CYCLES else found
 
 
 def measure(name: str, attr: Attr) -> str:
