@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from exhume.cli import main as cli
 from exhume.cli.schemas import schemas
 from exhume.errors import EXIT_INTERRUPTED
 from exhume.ingest import importing
+from exhume.perf.attr import Flag
 from tests.cli.made_up import assert_harmless
 from tests.ingest import made
 from tests.ingest.made import write
@@ -107,6 +109,27 @@ def test_percentages_of_what_is_no_time_are_shares_of_its_samples(
     shares = [one["percent_of_one_core"] for one in found["processes"]]
     assert shares == pytest.approx([25] * 4, rel=0.05)
     assert not any("sampling rate" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_who_watched_programs_alone_is_told_that_the_kernel_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_text: bool
+) -> None:
+    """`perf record` without rights, or with `:u`: a core full of system calls looks idle."""
+    name = tmp_path / f"perf-node-1-20261115-201517-{is_text}"
+    if is_text:
+        path = write(name, made.script(1.0).replace("cpu-clock:", "cpu-clock:u:"))
+    else:
+        whole = made.capture(1.0)
+        event = replace(whole.events[0], flags=whole.events[0].flags | Flag.EXCLUDE_KERNEL)
+        path = made.write(name, replace(whole, events=[event]).file())
+    out = str(tmp_path / "out")
+    said = "only user mode was sampled (cpu-clock:u): time in kernel mode is missing"
+    assert run(path, "--into", out, "--utc") == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    for command in ("cores", "top"):
+        assert cli.main([command, "--json", "--data", out]) == 0
+        assert any(said in note for note in json.loads(capsys.readouterr().out)["notes"])
 
 
 @pytest.mark.parametrize(("event", "is_said"), [("cycles", True), ("cpu-clock", False)])

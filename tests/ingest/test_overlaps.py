@@ -80,6 +80,7 @@ def test_the_best_comes_first() -> None:
         covered(0, 9, rows=2000),
         covered(0, 9),
         covered(0, 9, event="cycles", rate_hz=9999.0),
+        covered(0, 9, event="cpu-clock:u", rate_hz=9999.0),
         covered(0, 9, is_whole=False, rate_hz=9999.0),
         covered(0, 9, event="page-faults", rate_hz=9999.0),
     ]

@@ -31,7 +31,7 @@ def identity(path: str, build_id: bytes = b"", inode: int = 0) -> FileIdentity:
 def name_of(
     symbols: ProgramSymbols, one: FileIdentity, build_ids: dict[str, bytes] | None = None
 ) -> str | None:
-    table = symbols.find(symbols.code(one, build_ids or {}).key)
+    table = symbols.find(symbols.code(one, (build_ids or {}).get(one.path, b"")).key)
     if table is None:
         return None
     (found,) = table.lookup(table.vaddr_of_offset(np.array([TEXT_AT + 4], np.uint64))).tolist()
@@ -70,7 +70,7 @@ def test_a_file_of_this_machine_is_believed_only_if_it_was_recorded_here(tmp_pat
 def test_code_of_a_jit_is_named_by_a_map_among_the_inputs(tmp_path: Path) -> None:
     path = Path(write(tmp_path / "perf-77.map", "7f0000001000 100 LazyCompile:~fib app.js:1\n"))
     symbols = ProgramSymbols(Places(Host(), perf_maps=(path,)), is_local=False)
-    assert symbols.code(identity("//anon"), {}).key == ""
+    assert symbols.code(identity("//anon")).key == ""
     table = symbols.find("jit-77")
     assert table is not None
     (found,) = table.lookup(np.array([0x7F00_0000_1004], np.uint64)).tolist()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from exhume.ingest.watched_cores import MOST_CORES, watched_cores
 from exhume.store.queries.core_map import core_map
@@ -93,6 +94,29 @@ def test_a_core_that_idles_for_ten_minutes_of_a_text_is_idle_and_nothing_is_betw
     assert np.allclose(found.node_mean_percent_of_machine[:3], 100 / 3, atol=1)
 
 
+def test_a_core_whose_buffer_was_overwritten_is_not_idle_before_what_it_held_last(
+    tmp_path: Path,
+) -> None:
+    """`perf record --overwrite`: core 0 was full all the time, and its buffer soon; what core 1
+    wrote while it idled reaches back to the start."""
+    whole = made.capture(20.0)
+    head, samples, end = whole.records[:3], whole.records[3:-1], whole.records[-1:]
+    left = [one for number, one in enumerate(samples) if number % 2 or number >= 3000]
+    event = replace(whole.events[0], flags=whole.events[0].flags | 1 << 27)
+    capture = replace(whole, records=[*head, *left, *end], events=[event])
+    path = made.write(tmp_path / "perf-node-1-20261115-201517-20s.data", capture.file())
+    names = made.write(tmp_path / "kallsyms", made.KALLSYMS)
+    report = do_import(tmp_path / "out", path, names)
+    assert "of core 0 no more than 4.99 s" in str(made.by_name(report)[Path(path).name].notes)
+    recording = Recording.open(tmp_path / "out")
+    found = core_map(recording, recording.window(), 10)
+    worst = found.worst_percent_of_core
+    assert np.isnan(worst[0, :7]).all()
+    assert (worst[0, 8:] > 95).all()
+    assert (worst[1] == 0).all()
+    assert np.allclose(found.node_mean_percent_of_machine[[0, -1]], (0, 50), atol=2)
+
+
 def test_cores_that_another_capture_watched_are_not_idle_in_this_one(tmp_path: Path) -> None:
     """Of core 0 alone, and then of core 1 alone."""
     said = "# ========\n# hostname : node-1\n# cmdline : perf record -C {} sleep 20\n#\n"
@@ -108,3 +132,23 @@ def test_cores_that_another_capture_watched_are_not_idle_in_this_one(tmp_path: P
     assert np.isnan(found.worst_percent_of_core[1, 0])
     assert np.isnan(found.worst_percent_of_core[0, -1])
     assert np.allclose(found.node_mean_percent_of_machine[[0, -1]], 100, atol=2)
+
+
+@pytest.mark.parametrize("is_part", [False, True])
+def test_cores_that_were_filtered_out_of_a_text_are_not_idle(tmp_path: Path, is_part: bool) -> None:
+    """`perf script --header --cpu 1` leaves the header as it is."""
+    said = (
+        "# ========\n# hostname : node-1\n# nrcpus online : 3\n# nrcpus avail : 3\n"
+        f"# cmdline : {ALL}\n# time of first sample : 5.000000\n"
+        "# time of last sample : 24.990000\n# ========\n#\n"
+    )
+    told = made.script(20.0, cpus=2).replace("swapper     0", "worker   70")
+    if is_part:
+        of_core = [one + "\n\n" for one in told.split("\n\n") if " [001] " in one]
+        told = "".join(of_core[:-1])  # the last sample of all is another core's
+    path = made.write(tmp_path / "perf-node-1-20261115-201517-20s.txt", said + told)
+    report = do_import(tmp_path / "out", path)
+    recording = Recording.open(tmp_path / "out")
+    assert recorded_cores(recording) == ((1,) if is_part else (0, 1, 2))
+    notes = made.by_name(report)[Path(path).name].notes
+    assert any("not all samples that its header tells of" in note for note in notes) == is_part

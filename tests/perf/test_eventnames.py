@@ -19,6 +19,9 @@ from exhume.perf.attr import Attr, Flag
         ("sched:sched_switch/call-graph=no/", "sched:sched_switch"),
         ("cpu/event=0x3c,umask=0/u", "cpu/event=0x3c,umask=0/"), ("intel_pt//u", "intel_pt//"),
         ("sched:sched_switch", "sched:sched_switch"), ("page-faults", "page-faults"),
+        ("armv8_pmuv3_0/cpu_cycles/", "cycles"), ("armv8_cortex_a55/cycles/P", "cycles"),
+        ("cpu_clk_unhalted.thread:uP", "cycles"), ("cpu/CPU_CLK_UNHALTED.THREAD/", "cycles"),
+        ("ibs_op//", "cycles"), ("ibs_op/cnt_ctl=1/", "ibs_op/cnt_ctl=1/"),
         ("syscalls:sys_enter_read", "syscalls:sys_enter_read"),
     ],
 )  # fmt: skip
@@ -70,6 +73,27 @@ def test_what_measures_time_comes_first() -> None:
 )  # fmt: skip
 def test_some_events_are_time_on_a_core(name: str, expected: bool) -> None:
     assert eventnames.is_time_like(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("measure", "watched", "name"),
+    [
+        ("cycles", ["u"], "cycles:u"), ("cycles", ["uh", "k"], "cycles"),
+        ("cpu-clock", ["ukh"], "cpu-clock"), ("cpu-clock", ["k", "k"], "cpu-clock:k"),
+        ("page-faults", ["u"], "page-faults"), ("", ["u"], ""), ("cycles", [], "cycles"),
+    ],
+)  # fmt: skip
+def test_time_of_one_mode_alone_says_so(measure: str, watched: list[str], name: str) -> None:
+    assert eventnames.in_modes(measure, iter(watched)) == name
+    assert eventnames.is_of_a_part(name) is (name != measure)
+
+
+def test_modes_are_those_that_the_attribute_does_not_leave_out() -> None:
+    """perf calls events of --all-kernel as those of both."""
+    assert eventnames.modes(Attr()) == "uk"
+    assert eventnames.modes(Attr(flags=Flag.EXCLUDE_KERNEL)) == "u"
+    assert eventnames.modes(Attr(flags=Flag.EXCLUDE_USER)) == "k"
+    assert "time in user mode is missing" in eventnames.of_a_part("cycles:k")
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def ask(
     recording: Recording, window: Window, columns: int, cores: tuple[int, ...] = ()
 ) -> CoresAnswer:
+    from exhume.perf.eventnames import of_a_part
     from exhume.store import queries
 
     every = queries.core_map(recording, window, columns)
@@ -104,6 +105,7 @@ def ask(
         notes += queries.no_cores(recording)
     if whole.by_samples:
         notes.append(_BY_SAMPLES)
+        notes += map(of_a_part, queries.events_of_a_part(recording, window))
     if search.skipped:
         notes.append(
             f"bursts were looked for around {_STRETCHES} of {_STRETCHES + search.skipped} places "

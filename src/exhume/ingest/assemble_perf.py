@@ -132,7 +132,7 @@ class PerfAssembler:
         """The samples of one share; `seen` by all."""
         features = self._data.features
         is_own = self._data.clock_id is not None or seen.without_time
-        measure, rate_hz = self._last.wanted().measure, self._last.rate_hz()
+        measure, rate_hz = self._last.measure(), self._last.rate_hz()
         command = " ".join(features.command)
         cores = watched_cores(
             seen.cores, command, features.numbered_cores,
@@ -201,7 +201,7 @@ class PerfAssembler:
             notes.append(_KEPT_CALLS)
         if note := sum((one.joined for one in taken), Joined()).note():
             notes.append(note)
-        notes += seen.notes(self._last.wanted().measure, self._last.rate_hz())
+        notes += seen.notes(self._last.measure(), self._last.rate_hz())
         return Facts(
             samples=sum(counts.values()),
             idle=seen.idle,

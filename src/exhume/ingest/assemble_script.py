@@ -19,7 +19,7 @@ from exhume.ingest.row_table import RowTable
 from exhume.ingest.rows import cores_of
 from exhume.ingest.script_ids import NO_IDS, NO_NAMES, NOBODY
 from exhume.ingest.script_stacks import ScriptStacks
-from exhume.ingest.script_times import ScriptTimes
+from exhume.ingest.script_times import IS_PART, ScriptTimes
 from exhume.ingest.stray_times import stray
 from exhume.ingest.streams import Source, problem_of
 from exhume.ingest.wanted_events import NONE, Wanted, choose, instead, none_such
@@ -222,6 +222,12 @@ class ScriptAssembler:
             self._kept |= self._wanted.names
         return np.array([name in self._wanted for name in self._events], np.bool_)
 
+    @property
+    def _measure(self) -> str:
+        """Of the samples that are kept, also whether they are of one mode alone."""
+        watched = map(eventnames.modes_named, self._wanted.names)
+        return eventnames.in_modes(self._wanted.measure, watched)
+
     def _period_rate(self, columns: Scanned) -> float | None:
         """Of clocks the period is a time."""
         periods = columns.period[columns.period > 0]
@@ -249,13 +255,15 @@ class ScriptAssembler:
             or is_wall_time(seen.first_ns)
         )  # fmt: skip
         rows = self._collected.rows(renumbered)
+        # What was watched is not what a part of it tells of.
+        command = "" if self._times.is_part_of(header.recorded) else header.command
         cores = watched_cores(
-            seen.cores, header.command, header.numbered_cores,
-            is_whole=is_whole(header.command, seen.idle, threads.tid),
+            seen.cores, command, header.numbered_cores,
+            is_whole=is_whole(command, seen.idle, threads.tid),
         )  # fmt: skip
         return Piece(
             hints=Hints(
-                header.hostname, header.release, header.architecture, header.cores, header.command
+                header.hostname, header.release, header.architecture, header.cores, command
             ),
             clock=ClockKind.OWN if is_own else ClockKind.KERNEL_LOG,
             claim=self._context.clock.of_script(
@@ -268,7 +276,7 @@ class ScriptAssembler:
                 rows,
                 tree,
                 threads,
-                seen.intervals(self._wanted.measure, self._header_rate(reader), cores),
+                seen.intervals(self._measure, self._header_rate(reader), cores),
                 seen.fingerprint,
             ),
             facts=self._facts(reader, rows, tree, broken),
@@ -308,6 +316,8 @@ class ScriptAssembler:
         notes = self._times.notes()
         if reader.headers > 1:
             notes.append(MORE_HEADERS.format(reader.headers))
+        elif self._times.is_part_of(reader.header.recorded):
+            notes.append(IS_PART)
         if len(self._made_up):
             notes.append(NO_IDS if any(self._comms) else NO_NAMES)
         in_made_code = made_code.ends_in_made_code(rows, tree)
@@ -316,7 +326,7 @@ class ScriptAssembler:
         if note := made_code.note_without_code(rows, tree):
             notes.append(note)
         notes += [TOO_MANY] if self._has_too_many else []
-        notes += self._collected.seen.notes(self._wanted.measure, self._header_rate(reader))
+        notes += self._collected.seen.notes(self._measure, self._header_rate(reader))
         samples = self._by_name().total()
         return Facts(
             samples=samples,

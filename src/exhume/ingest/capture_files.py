@@ -6,9 +6,10 @@ with all that is known of a large capture in it, would outlive the reading.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 
 from exhume.ingest.recorded_here import is_recorded_here
+from exhume.ingest.same_path import Here, Inode, build_id_of, inode_of
 from exhume.ingest.symbols import Places, ProgramSymbols, program_symbols
 from exhume.perf.datafeatures import Features
 from exhume.perf.records import FileIdentity
@@ -38,6 +39,14 @@ class CaptureFiles:
         self._waiting: dict[int, FileIdentity] = {}
         """Until it is asked for names: by then more have shown whether it was recorded here."""
         self._doubts: dict[str, str] = {}
+        self._mapped: dict[str, set[Inode]] = {}
+        """The files that were mapped by one path."""
+        self._here: dict[str, Here | None] = {}
+        """What lies there on this machine, of the paths with several."""
+        self._unclear: dict[str, str] = {}
+        """Paths of files of which nobody knows the build id, by key."""
+        self._unnamed: set[str] = set()
+        """Those of them that have samples."""
 
     @property
     def is_full(self) -> bool:
@@ -74,14 +83,31 @@ class CaptureFiles:
             self._take(self._programs)
 
     def _take(self, programs: ProgramSymbols) -> None:
+        for one in self._waiting.values():
+            self._mapped.setdefault(one.path, set()).add(inode_of(one))
         for hash_, identity in self._waiting.items():
-            self.by_hash[hash_] = programs.code(identity, self._features.build_ids)
+            build_id = self._build_id(identity, programs)
+            code = self.by_hash[hash_] = programs.code(identity, build_id or b"")
+            if build_id is None:
+                self._unclear[code.key] = identity.path
         self._waiting.clear()
+
+    def _build_id(self, identity: FileIdentity, programs: ProgramSymbols) -> bytes | None:
+        """As `build_id_of`."""
+        path, mapped = identity.path, self._mapped[identity.path]
+        told = self._features.same_path.get(path, [])
+        if len(mapped) < 2 or not told or identity.build_id or not programs.are_by_inode:
+            return told[0] if told else b""
+        if path not in self._here:
+            self._here[path] = programs.here(path)
+        return build_id_of(inode_of(identity), mapped, told, self._here[path])
 
     def table(self, key: str) -> SymbolTable | None:
         if self._programs is None:
             return None
         found = self._programs.find(key)
+        if key in self._unclear:
+            self._unnamed.add(self._unclear[key])
         if key not in self._doubts:
             self._doubts[key] = self._programs.doubt(key, self._recorded_ns)
         return None if self._programs.is_newer(key, self._recorded_ns) else found
@@ -97,4 +123,15 @@ class CaptureFiles:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What may be wrong with the names so far."""
-        return tuple(doubt for doubt in self._doubts.values() if doubt)
+        found = [doubt for doubt in self._doubts.values() if doubt]
+        if self._unnamed:
+            found.append(
+                f"containers have other files at {min(self._unnamed)}{_more(self._unnamed)}: which "
+                "of them is whose perf does not say, and their functions are [unknown]; `perf "
+                "record --buildid-mmap` says it"
+            )
+        return tuple(found)
+
+
+def _more(paths: Sized) -> str:
+    return f" and at {len(paths) - 1} more paths" if len(paths) > 1 else ""

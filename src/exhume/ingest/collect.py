@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from msgspec import Struct, field
 
+from exhume.ingest.intervals import growing
 from exhume.ingest.periods import Periods, settled
 from exhume.ingest.piece import NO_SKETCH, Interval
 from exhume.ingest.row_table import RowTable
@@ -14,7 +16,7 @@ from exhume.ingest.rows import RowWriter, Sketch, usual_rate_hz
 from exhume.model.arrays import I32, I64, U16, U64, Bool
 from exhume.model.core import NO_CORE
 from exhume.model.stack import FrameKind, StackTree
-from exhume.perf.eventnames import UNKNOWN, is_time_like, no_time
+from exhume.perf.eventnames import UNKNOWN, is_of_a_part, is_time_like, no_time, of_a_part
 
 MAX_DISTANCE_NS = 14 * 86_400 * 1_000_000_000
 """No capture is longer: times that are further from the others are damage."""
@@ -60,6 +62,8 @@ class Seen(Struct):
     nameless_idle: int = 0
     """Samples of the idle task of which nobody can tell whether the core idled: no names."""
     periods: Periods = field(default_factory=Periods)
+    begins_ns: dict[int, int] = field(default_factory=dict)
+    """Of each core its first sample, where that is all that tells since when it was watched."""
 
     def join(self, other: Seen) -> None:
         """What somebody else saw of the same input."""
@@ -77,6 +81,17 @@ class Seen(Struct):
         self.guessed_idle += other.guessed_idle
         self.nameless_idle += other.nameless_idle
         self.periods.join(other.periods)
+        self._begin(other.begins_ns)
+
+    def note_begins(self, time: I64, core: U16) -> None:
+        """Of a capture of which each core's buffer reaches back as far as it could hold."""
+        for one in np.flatnonzero(np.bincount(core)).tolist():
+            if one != NO_CORE:
+                self._begin({one: int(time[core == one].min())})
+
+    def _begin(self, begins_ns: Mapping[int, int]) -> None:
+        for core, first_ns in begins_ns.items():
+            self.begins_ns[core] = min(first_ns, self.begins_ns.get(core, first_ns))
 
     def note_stray(self, time: I64, is_stray: Bool) -> None:
         """Of samples in the order of the file."""
@@ -116,7 +131,8 @@ class Seen(Struct):
             return ()
         rate = self._rate_hz(rate_hz) if is_time_like(event) else self._mean_hz()
         last_ns = self.last_ns + round(1e9 / rate)
-        return (Interval(self.first_ns, last_ns, event or UNKNOWN, rate, cores),)
+        whole = Interval(self.first_ns, last_ns, event or UNKNOWN, rate, cores)
+        return growing(whole, self.begins_ns)
 
     def _rate_hz(self, told: float | None) -> float:
         return told or (float(np.median(self.rates)) if self.rates else _UNKNOWN_RATE_HZ)
@@ -153,10 +169,19 @@ class Seen(Struct):
                 "how often it was sampled is not told: by the distances of its samples about "
                 f"{_rounded(self._rate_hz(None))} times a second on a busy core"
             )
+        if self.first_ns is not None and is_of_a_part(event):
+            found.append(of_a_part(event))
         # A tracepoint that was not asked for at a rate may count amounts: sched_stat_runtime does.
         is_sought = rate_hz is not None or is_time_like(event)
         if is_sought and (unsettled := self.periods.note(event)):
             found.append(unsettled)
+        if self.begins_ns and self.last_ns is not None:
+            least = max(self.begins_ns, key=self.begins_ns.__getitem__)
+            found.append(
+                "of each core it has what its buffer held last (--overwrite), of core "
+                f"{least} no more than {(self.last_ns - self.begins_ns[least]) / 1e9:.3g} s: "
+                "before, a core counts as not recorded"
+            )
         if self.guessed_idle:
             found.append(
                 f"guessed: {self.guessed_idle} samples of the idle task have no names, and are "

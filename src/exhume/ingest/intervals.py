@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -12,6 +13,27 @@ from exhume.store.layout import TICK_NS
 
 _LEAST_GAP_NS, _MOST_GAP_NS = 100_000_000, 2_000_000_000
 """Between these, by how often was sampled: less without samples is not told as a gap."""
+
+_TOGETHER_NS = 100_000_000
+"""Cores that begin so shortly after each other begin together."""
+
+
+def growing(whole: Interval, begins_ns: Mapping[int, int]) -> tuple[Interval, ...]:
+    """`whole`, cut where one more of its cores begins to tell; those that are not in `begins_ns`
+    do from its start on."""
+    edges = [whole.start_ns]
+    for at in sorted(begins_ns[core] for core in whole.cores if core in begins_ns):
+        if at >= edges[-1] + _TOGETHER_NS:
+            edges.append(at)
+    return tuple(
+        replace(
+            whole,
+            start_ns=start_ns,
+            end_ns=end_ns,
+            cores=tuple(core for core in whole.cores if begins_ns.get(core, 0) < end_ns),
+        )
+        for start_ns, end_ns in pairwise([*edges, whole.end_ns])
+    )
 
 
 def clipped(

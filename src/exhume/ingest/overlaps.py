@@ -15,7 +15,7 @@ from msgspec import Struct
 from exhume.derive.sets import distinct
 from exhume.ingest.record_options import is_of_all, record_options
 from exhume.model.arrays import I32
-from exhume.perf.eventnames import is_time_like, preference
+from exhume.perf.eventnames import is_of_a_part, is_time_like, preference
 
 Span = tuple[int, int]
 """[start, end), in nanoseconds."""
@@ -44,12 +44,12 @@ class Covered(Struct, frozen=True):
     rows: int
 
     @property
-    def rank(self) -> tuple[bool, bool, int, float, int, str]:
+    def rank(self) -> tuple[bool, bool, bool, int, float, int, str]:
         """Lower is better."""
         is_other = not is_time_like(self.event)
         return (
-            is_other, not self.is_whole, preference(self.event), -self.rate_hz, -self.rows,
-            self.path,
+            is_other, not self.is_whole, is_of_a_part(self.event), preference(self.event),
+            -self.rate_hz, -self.rows, self.path,
         )  # fmt: skip
 
 
@@ -108,6 +108,17 @@ def _common(span: Span, others: Iterable[Span]) -> Iterator[Span]:
 def _is_sure(span: Span, one: Covered, other: Covered) -> bool:
     length = span[1] - span[0]
     return length > _NEAR_NS or 2 * length > min(_length_ns(one.spans), _length_ns(other.spans))
+
+
+def joined(spans: Iterable[Span], gap_ns: int = 0) -> tuple[Span, ...]:
+    """Those between which there is no more than that are one."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1] + gap_ns:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return tuple(found)
 
 
 def without(spans: Iterable[Span], taken: Iterable[Span]) -> tuple[Span, ...]:

@@ -190,6 +190,8 @@ class PerfShare:
             samples.period[rows].view(np.int64),
             self.rate_hz(),
         )
+        if self._data.is_overwritten:
+            collected.seen.note_begins(time[rows], core[rows])
         is_idle = self._names.is_idle(samples.ip, samples.pid) & wanted
         if not self._names.has_kernel_names:
             nameless = np.flatnonzero(wanted & (samples.pid == 0))
@@ -229,6 +231,12 @@ class PerfShare:
         """Of each event what it measures. A pipe tells of its events as it goes on."""
         events = self._data.events
         return {event.name: eventnames.measure(event.name, event.attr) for event in events}
+
+    def measure(self) -> str:
+        """Of the samples that are kept, also whether they are of one mode alone."""
+        wanted = self.wanted()
+        watched = [eventnames.modes(e.attr) for e in self._data.events if e.name in wanted]
+        return eventnames.in_modes(wanted.measure, watched)
 
     def rate_hz(self) -> float | None:
         wanted = self.wanted()

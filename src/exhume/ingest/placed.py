@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exhume.ingest.overlaps import Covered, Span
+from exhume.ingest.overlaps import Covered, Span, joined
 from exhume.ingest.piece import Claim
 from exhume.ingest.report import ZONE_IN_DOUBT, InputReport
 from exhume.ingest.work import PieceSummary, ReadTask
@@ -60,16 +60,16 @@ def covered_by(
     if not pieces or not any(piece.rows for piece, _ in pieces):
         return None
     # Those that read a share of it each tell of the whole of it.
-    spans = {
+    spans = joined(
         (one.start_ns + claim.offset_ns, one.end_ns + claim.offset_ns)
         for piece, claim in pieces
         for one in piece.intervals
-    }
+    )
     told = pieces[-1][0].intervals[0]
     return Covered(
         node=node,
         path=str(task.input.path),
-        spans=tuple(sorted(spans)),
+        spans=spans,
         event=told.event,
         rate_hz=told.rate_hz,
         is_whole=any(piece.is_whole for piece, _ in settled),

@@ -16,6 +16,12 @@ _FALLING = 0.1
 """Text of perf script is in order of time, but for a few lines; distances are in no order."""
 _BACK_NS = 60 * 1_000_000_000
 """So far back goes no text of one capture."""
+_HEADER_NS = 1000
+"""What a header says of the first and the last sample has no more digits."""
+IS_PART = (
+    "it has not all samples that its header tells of (perf script --cpu, --comm, --time, or a "
+    "piece): a core without any in it need not have been idle, and is not shown"
+)
 
 
 class ScriptTimes:
@@ -24,6 +30,7 @@ class ScriptTimes:
         self._last_ns = 0
         self.is_relative = False
         self.is_distance = False
+        self._first_ns: int | None = None
         self._before_ns: int | None = None
         self._backs = 0
         self._furthest_ns = 0
@@ -50,11 +57,27 @@ class ScriptTimes:
         if not len(time):
             return
         before = time[:1] if self._before_ns is None else np.array([self._before_ns], np.int64)
+        self._first_ns = int(time[0]) if self._first_ns is None else self._first_ns
         steps = np.diff(np.concatenate([before, time]))
         backs = steps[steps < -_BACK_NS]
         self._backs += len(backs)
         self._furthest_ns = max(self._furthest_ns, *(-backs).tolist(), 0)
         self._before_ns = int(time[-1])
+
+    def is_part_of(self, recorded: tuple[int, int] | None) -> bool:
+        """`recorded`: the first and the last of all samples, by the header.
+
+        Options of perf script that choose cores, processes or times leave no other trace.
+        """
+        if recorded is None or not any(recorded) or self.is_relative:
+            return False
+        if self._first_ns is None or self._before_ns is None:
+            return False
+        told = self._first_ns, self._before_ns
+        return any(
+            mine // _HEADER_NS != whole // _HEADER_NS
+            for mine, whole in zip(told, recorded, strict=True)
+        )
 
     def since_first(self, time: I64, is_sample: Bool) -> I64:
         """The times of a block, on one clock. Blocks are told in the order of the text.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from exhume.ingest.overlaps import Span
+from exhume.ingest.overlaps import Span, joined
 from exhume.ingest.piece import Claim, Trust
 
 _NEAR_NS = 3600 * 1_000_000_000
@@ -92,7 +92,7 @@ def _of_zone(
     reaches back to the boot, and ends with whatever happened last. But who wrote a table may have
     chosen another zone, which shows where it meets far more of the others there."""
     in_zone = [one for one in claims if zone_ns is not None and one.offset_ns % _DAY_NS == zone_ns]
-    stretches = _joined(sure)
+    stretches = joined(sure, _GAP_NS)
     least = 1 if is_log else _NEARLY * max(_shared(own, one, stretches) for one in claims)
     for one in in_zone:
         if _shared(own, one, stretches) >= max(1, least):
@@ -106,7 +106,7 @@ def fitting(own: Span, claims: Sequence[Claim], others: Sequence[Span]) -> Claim
     What was told a little before or after the others is no reason for another zone: only as much
     as moving it would explain.
     """
-    stretches = _joined(others)
+    stretches = joined(others, _GAP_NS)
     shared = [_shared(own, claim, stretches) for claim in claims]
     most = max(shared)
     best = claims[shared.index(most)]
@@ -119,16 +119,6 @@ def fitting(own: Span, claims: Sequence[Claim], others: Sequence[Span]) -> Claim
         for claim, here in zip(claims, shared, strict=True)
         if most - here <= min(length, abs(best.offset_ns - claim.offset_ns)) // 2
     )
-
-
-def _joined(spans: Sequence[Span]) -> list[Span]:
-    found: list[Span] = []
-    for start, end in sorted(spans):
-        if found and start <= found[-1][1] + _GAP_NS:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        else:
-            found.append((start, end))
-    return found
 
 
 def _shared(own: Span, claim: Claim, others: Sequence[Span]) -> int:

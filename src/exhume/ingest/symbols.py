@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from exhume.errors import ParseError
 from exhume.host import Host
 from exhume.ingest.nearness import nearest, nearest_first
+from exhume.ingest.same_path import Here
 from exhume.perf.records import FileIdentity
 from exhume.perf.stack_names import MappedCode
 from exhume.perf.symbols import elf, perfmap, vdso
@@ -83,18 +84,27 @@ class ProgramSymbols:
         self._cfi: OrderedDict[str, Cfi | None] = OrderedDict()
         self._cfi_bytes = 0
 
-    def code(self, identity: FileIdentity, build_ids: Mapping[str, bytes]) -> MappedCode:
-        """Where to look for the names of a mapped file; `build_ids` by path, of one capture."""
+    def code(self, identity: FileIdentity, build_id: bytes = b"") -> MappedCode:
+        """Where to look for the names of a mapped file. `build_id`: where its record has none."""
         path = identity.path
         if path == VDSO:
             return MappedCode(VDSO, path)
         if no_file_reason(path):
             return MappedCode("", path)
-        build_id = identity.build_id or build_ids.get(path, b"")
-        known = replace(identity, build_id=build_id)
+        known = replace(identity, build_id=identity.build_id or build_id)
         key = _key(known)
         self._identities.setdefault(key, known)
         return MappedCode(key, path)
+
+    @property
+    def are_by_inode(self) -> bool:
+        """Does the inode of a mapping tell whether a file is the one that was mapped?"""
+        return self._is_local and self._places.symfs is None
+
+    def here(self, path: str) -> Here | None:
+        with suppress(OSError, ParseError), open_in_root(OWN_ROOT, path) as file:
+            return Here(file.inode, elf.read_build_id(file.image, path) or b"")
+        return None
 
     def find(self, key: str) -> SymbolTable | None:
         """Kept up to CACHE_BYTES, last used first: all captures of a node ask for the same."""

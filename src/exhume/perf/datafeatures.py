@@ -70,7 +70,9 @@ class Features(Struct):
     command: tuple[str, ...] = ()
     events: tuple[EventDescription, ...] = ()
     build_ids: dict[str, bytes] = field(default_factory=dict)
-    """By path, the kernel's as `[kernel.kallsyms]`."""
+    """By path, the kernel's as `[kernel.kallsyms]`; of several at one path the first."""
+    same_path: dict[str, list[bytes]] = field(default_factory=dict)
+    """All of them, in the file's order: containers have other files at the same path."""
     sample_time: tuple[int, int] | None = None
     """First and last, as perf saw them."""
     clock: ClockReading | None = None
@@ -138,6 +140,7 @@ class Features(Struct):
             if path and any(build_id):
                 # Kernel and guest may both be there; the kernel's own comes first.
                 self.build_ids.setdefault(path, build_id)
+                self.same_path.setdefault(path, []).append(build_id)
             at += size
 
 

@@ -25,6 +25,13 @@ _RAW = 4
 _TIME_LIKE = (
     "cpu-clock", "task-clock", "cycles", "cpu-cycles", "ref-cycles", "bus-cycles", "instructions",
 )  # fmt: skip
+# What processors' own lists call cycles, as `perf list` shows them: of arm64, Intel, AMD (IBS
+# counts cycles unless told otherwise), POWER, s390's sampling, and simpleperf's.
+_CYCLES = frozenset({
+    "cpu_cycles", "cpu_clk_unhalted.thread", "cpu_clk_unhalted.thread_p", "cpu_clk_unhalted.core",
+    "cpu_clk_unhalted.core_p", "ls_not_halted_cyc", "ibs_op//", "pm_cyc", "pm_run_cyc",
+    "raw-cpu-cycles", "sf_cycles_basic",
+})  # fmt: skip
 UNKNOWN = "unknown"
 _CLOCKS = ("cpu-clock", "task-clock")
 _ALIASES = ("cpu-cycles", "branch-instructions", "faults", "cs", "migrations")
@@ -70,7 +77,8 @@ def _parsed(name: str) -> _Parsed:
 
 def plain(name: str) -> str:
     """Without modifiers, PMU and terms: events of one plain name measure the same."""
-    return _parsed(name).plain
+    found = _parsed(name).plain
+    return "cycles" if found.lower() in _CYCLES else found
 
 
 def measure(name: str, attr: Attr) -> str:
@@ -85,17 +93,43 @@ def without_overlaps(names: Iterable[str]) -> frozenset[str]:
     `cycles:u` beside `cycles:k` stays, beside `cycles` it doesn't. Each PMU counts for itself.
     """
     kept: dict[tuple[str, str], str] = {}
-    for name in sorted(dict.fromkeys(names), key=lambda name: -len(_modes(name))):
+    for name in sorted(dict.fromkeys(names), key=lambda name: -len(modes_named(name))):
         pmu = _parsed(name).pmu
-        if not any((pmu, mode) in kept for mode in _modes(name)):
-            kept.update({(pmu, mode): name for mode in _modes(name)})
+        if not any((pmu, mode) in kept for mode in modes_named(name)):
+            kept.update({(pmu, mode): name for mode in modes_named(name)})
     return frozenset(kept.values())
 
 
-def _modes(name: str) -> str:
+def modes_named(name: str) -> str:
     """In which a core is watched: user, kernel, hypervisor."""
     told = [mode for mode in "ukh" if mode in _parsed(name).modifiers]
     return "".join(told) or "ukh"
+
+
+def modes(attr: Attr) -> str:
+    """As `perf record --all-user` sets them, it does not always name them."""
+    flags = attr.flags
+    return ("" if flags & Flag.EXCLUDE_USER else "u") + ("" if flags & Flag.EXCLUDE_KERNEL else "k")
+
+
+def in_modes(measure: str, watched: Iterable[str]) -> str:
+    """`cycles:u` where all of its events leave the kernel out. `watched`: the modes of each."""
+    told = "".join({"u", "k"}.intersection("".join(watched)))
+    return f"{measure}:{told}" if len(told) == 1 and measure and is_time_like(measure) else measure
+
+
+def is_of_a_part(name: str) -> bool:
+    """Is it time in programs' own code alone, or in the kernel alone?"""
+    return is_time_like(name) and not set("uk") <= set(modes_named(name))
+
+
+def of_a_part(name: str) -> str:
+    """What to say of shares of such an event."""
+    there, missing = ("user", "kernel") if "u" in modes_named(name) else ("kernel", "user")
+    return (
+        f"only {there} mode was sampled ({name}): time in {missing} mode is missing, and a core "
+        "that was full of that looks idle; `perf record -F 97 -g -a` as root samples both"
+    )
 
 
 def preference(name: str) -> int:

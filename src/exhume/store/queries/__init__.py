@@ -8,7 +8,7 @@ from exhume.store.queries.flame import flame, merge_trees
 from exhume.store.queries.late_samples import late_samples
 from exhume.store.queries.never_sampled import never_sampled
 from exhume.store.queries.not_in_files import no_cores, no_samples
-from exhume.store.queries.notes import no_time_events
+from exhume.store.queries.notes import events_of_a_part, no_time_events
 from exhume.store.queries.queues import queues
 from exhume.store.queries.recorded_cores import recorded_cores
 from exhume.store.queries.sample_map import sample_map
@@ -25,6 +25,7 @@ __all__ = [
     "core_processes",
     "core_times",
     "events",
+    "events_of_a_part",
     "flame",
     "late_samples",
     "merge_trees",

@@ -8,7 +8,7 @@ import numpy as np
 
 from exhume.model.series import MISSING
 from exhume.model.window import Window
-from exhume.perf.eventnames import is_time_like, no_time
+from exhume.perf.eventnames import is_of_a_part, is_time_like, no_time, of_a_part
 from exhume.store.queries.not_in_files import no_samples
 from exhume.store.recording import Recording
 from exhume.store.view import SegmentView, runs, stretch_at
@@ -25,6 +25,7 @@ def notes(
             f"samples cover {seconds_recorded:.1f} s of the {window.seconds:.1f} s asked for"
         )
     found.extend(map(no_time, no_time_events(recording, window)))
+    found.extend(map(of_a_part, events_of_a_part(recording, window)))
     lost = 0
     found.extend(_lowered_rate(recording.views(window), window))
     for view in recording.views(window):
@@ -81,13 +82,22 @@ def _hertz(rate: float) -> str:
 
 def no_time_events(recording: Recording, window: Window) -> tuple[str, ...]:
     """What was sampled in the window that is no measure of time on a core: faults, switches."""
+    return tuple(name for name in _events(recording, window) if not is_time_like(name))
+
+
+def events_of_a_part(recording: Recording, window: Window) -> tuple[str, ...]:
+    """What was sampled in the window in one mode alone: of programs, or of the kernel."""
+    return tuple(filter(is_of_a_part, _events(recording, window)))
+
+
+def _events(recording: Recording, window: Window) -> list[str]:
     names = {
         stretch_at(view.stretches, run.start_ns).event
         for view in recording.views(window)
         for run in runs(view, window)
-        if run.weight_ns and not run.is_of_time
+        if run.weight_ns
     }
-    return tuple(sorted(names))
+    return sorted(names)
 
 
 def _gaps(view: SegmentView, window: Window) -> list[str]:
