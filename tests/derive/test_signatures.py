@@ -205,8 +205,8 @@ def test_what_the_hardware_corrected_is_no_fault() -> None:
         ("mce: [Hardware Error]: CPU 12: Machine Check: 0 Bank 5: bea0000000000108", True),
         ("mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 6: ee00000000800400", True),
         ("[Hardware Error]: CPU 2: Machine Check Exception: 5 Bank 4: 9000004000010005", True),
-        ("mlx5_core 0000:08:00.0: Health issue observed, firmware warn, severity(4) WARNING:", False),
-        ("mlx5_core 0000:08:00.0: Health issue observed, High temperature, severity(2) CRITICAL:", True),
+        ("mlx5_core 08:00.0: Health issue observed, firmware warn, severity(4) WARNING:", False),
+        ("mlx5_core 08:00.0: Health issue observed, High temperature, severity(2) CRITICAL:", True),
     ],
 )  # fmt: skip
 def test_the_status_of_a_fault_tells_whether_it_harmed(line: str, is_harm: bool) -> None:

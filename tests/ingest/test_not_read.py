@@ -97,7 +97,7 @@ SCRIPT = 3 * (
             "guest-4 [    1.000000] Linux version 6.1.0\n"
             "guest-4 [  740.3163] watchdog: a line that was changed\n"
             "guest-4 [  764.649502] watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [foo:123]\n",
-            "something before their times: `sed",
+            "something before their times: `grep -o",
         ),
         ("> " + "> ".join(SCRIPT.splitlines(keepends=True)), "sed 's/^[> ]*//'"),
         (
@@ -244,6 +244,8 @@ def zipped() -> bytes:
         (b"exhume [000] 65885.778827: cpu-clock: \n\tffffffff816199c0 walk\n", "-F comm,pid,tid"),
         (b"\n\t          2ba7ab visit_reachable (/bin/a)\n\n", "without thread ids"),
         (b"a list:\n\tfeed beef\n\t0123456789abcdef\n", ""),
+        (b'  "stdout": [\n    "[  298.261679] NVRM: Xid (PCI:0000:3b:00): 79, x",\n', "grep -o"),
+        (b"NVRM: Xid (PCI:0000:3b:00): 79, x\n", "without --notime"),
         (b"a letter\n", ""),
         (b"", ""),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from exhume.derive.signatures import match
 from exhume.derive.stamps import StampFinder, some_years
 from exhume.ingest import dmesg_json
 from exhume.ingest.lines import head_lines, unpasted
@@ -52,6 +53,7 @@ DELTA = re.compile(
 )
 # `6,339,5140900,-;text`; netconsole may put the kernel's release before it
 KMSG = re.compile(r"(?:\d[\w.+~-]{1,63},)?(?P<record>\d{1,4},\d{1,19},\d{1,19},[^;]{0,64};.*)")
+_TIMED = re.compile(r"\[ {0,8}\d{1,9}\.\d{6}\] ")
 # `host login: [  298.261679] text`: what a console showed when the kernel spoke
 SPOKEN_OVER = re.compile(r".{1,120}?[\s:#$>](?:<\d{1,3}>)?(?=\[ {0,7}\d{1,8}\.\d{6}\] )", re.DOTALL)
 # `systemd[1]: text` in the kernel's log was written by a process. Of processes the kernel itself
@@ -92,6 +94,22 @@ def _is_report(lines: list[str]) -> bool:
     finder = StampFinder(some_years())
     others = sum((stamp := finder.find(line)) is not None and stamp.start < 4 for line in lines)
     return sure >= 2 and 20 * sure >= len(lines) and sure > others
+
+
+def unsaid(lines: list[str]) -> str:
+    """What to do about lines like the kernel's, in a text that does not say that they are its."""
+    found = [line for line in lines if match(line) is not None]
+    if not found:
+        return ""
+    if any(_TIMED.search(line) for line in found):
+        return (
+            "it has lines of a kernel log with something before their times: "
+            r"`grep -o '\[ *[0-9]*\.[0-9]*\] .*' FILE` writes them without it"
+        )
+    return (
+        "it has lines of a kernel log without their times, or without who said them: `dmesg`, "
+        "without --notime, or `journalctl -k -o short-iso-precise` writes both"
+    )
 
 
 def is_monotonic(lines: list[str]) -> bool:

@@ -11,6 +11,8 @@ from typing import BinaryIO
 from exhume.derive.stamps import StampFinder, some_years
 from exhume.ingest.clocks import written_ns
 from exhume.ingest.context import Context
+from exhume.ingest.kernel_lines import unsaid
+from exhume.ingest.lines import head_lines
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import CHUNK_EVENTS, Entry, LogEvents
 from exhume.ingest.log_hosts import wanted_host
@@ -80,6 +82,7 @@ def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piec
             *parser.times.notes(),
             *parser.notes(),
             f"{log.known} of {log.lines} lines mean something",
+            *((said,) if not log.known and (said := unsaid(head_lines(source.head()))) else ()),
         ),
         problems=tuple(_problems(log, broken, () if host else context.nodes)),
     )

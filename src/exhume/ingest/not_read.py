@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from exhume.derive.signatures import match
 from exhume.ingest.csv_table import strange_columns
-from exhume.ingest.kernel_lines import SPOKEN_OVER
+from exhume.ingest.kernel_lines import unsaid
 from exhume.ingest.lines import head_lines
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.snapshots_marks import TODO as MARK_TODO
@@ -253,17 +252,8 @@ def explained(head: bytes) -> str:
             f"({', '.join(columns[:_MOST_LISTED])}): names like memory_cgroups, live_dirs, zombies "
             "or percpu_kB do, and those of `exhume series`"
         )
-    kernel = [line for line in head_lines(head) if match(line)]
-    if any(SPOKEN_OVER.match(line) for line in kernel):
-        return (
-            "it has lines of a kernel log with something before their times: `sed 's/^[^[]*//' "
-            "FILE` writes them without it"
-        )
-    if kernel:
-        return (
-            "it has lines of a kernel log without their times: `dmesg`, without --notime, or "
-            "`journalctl -k -o short-iso-precise` writes them"
-        )
+    if said := unsaid(head_lines(head)):
+        return said
     if HEADER.search(head):
         return f"it is a table of sysstat without times of cores or processes: {_CORES}"
     if any(one.kind not in ("count", "value") for one in sections(whole_lines(head))):
