@@ -61,6 +61,8 @@ SCRIPT = 3 * (
             "text of perf script without times",
         ),
         ("procs -----------memory---------- ---swap--\n r  b   swpd\n", "`vmstat`"),
+        ("--procs-- -----------memory---------- ---swap--\n   r    b\n", "`vmstat`"),
+        ("1794773717\n    PID PSR %CPU COMMAND\n      1   0  0.0 init\n", "`ps`"),
         (HEADER.format("11/15/26") + "\navg-cpu:  %user   %nice\n", "`iostat`"),
         ("USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n", "`ps`"),
         ("               total        used        free      shared\n", "/proc/meminfo"),

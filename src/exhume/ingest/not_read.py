@@ -167,7 +167,7 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\A# hostname;interval;timestamp", "a table of sadf", _SAR),
     (rb"\A<\?xml[^>]*>\s*<!DOCTYPE sysstat", "XML of sadf", _SAR),
     (rb"^top - \d\d:\d\d:\d\d up ", "what `top` shows", _CORES),
-    (rb"^procs -+memory|^ +\d+ K total memory$", "what `vmstat` shows", _CORES),
+    (rb"^-*procs-* -+memory|^ +\d+ K total memory$", "what `vmstat` shows", _CORES),
     (
         rb"^ ?\d\d:\d\d:\d\d +up .*load average: ",
         "what `uptime` shows",
@@ -186,7 +186,7 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     ),
     (rb"^avg-cpu: |^Device:? +(?:tps|r/s|rrqm/s)", "what `iostat` shows", _CORES),
     (
-        rb"^ *(?:USER|UID|PID|F S) +(?:PID|TTY|PPID|UID)\b.* (?:COMMAND|CMD)$",
+        rb"^ *(?:(?:USER|UID|PID|F S) +(?:PID|TTY|PPID|UID)\b|(?:[A-Z%]+ +)*%CPU).* (?:COMMAND|CMD)$",
         "what `ps` shows",
         _CORES,
     ),

@@ -307,7 +307,10 @@ class _Reader:
         if self.is_below:
             notes.append("its times stand below what they are of, as it begins with a copy")
         if self._looks.guessed:
-            notes.append("which pressure is which was told by their order")
+            notes.append(
+                "which pressure is which is guessed by their order, taken for cpu, io, memory as "
+                "`cat /proc/pressure/*` has them: `grep . /proc/pressure/*` tells"
+            )
         for (kind, why), count in self._looks.passed_over.items():
             notes.append(f"{count} of {kind} passed over: {why}")
         if self._tables:
