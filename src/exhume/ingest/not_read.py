@@ -186,7 +186,8 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     ),
     (rb"^avg-cpu: |^Device:? +(?:tps|r/s|rrqm/s)", "what `iostat` shows", _CORES),
     (
-        rb"^ *(?:(?:USER|UID|PID|F S) +(?:PID|TTY|PPID|UID)\b|(?:[A-Z%]+ +)*%CPU).* (?:COMMAND|CMD)$",
+        rb"^ *(?:(?:USER|UID|PID|F S) +(?:PID|TTY|PPID|UID)\b|(?:[A-Z%]+ +)*%CPU).* "
+        rb"(?:COMMAND|CMD)$",
         "what `ps` shows",
         _CORES,
     ),
