@@ -246,6 +246,7 @@ def zipped() -> bytes:
         (b"exhume [000] 65885.778827: cpu-clock: \n\tffffffff816199c0 walk\n", "-F comm,pid,tid"),
         (b"\n\t          2ba7ab visit_reachable (/bin/a)\n\n", "without thread ids"),
         (b"a list:\n\tfeed beef\n\t0123456789abcdef\n", ""),
+        (b'{"items": [{"kind": "Event", "involvedObject": {"kind": "Pod"}}]}', ".items[]"),
         (b'  "stdout": [\n    "[  298.261679] NVRM: Xid (PCI:0000:3b:00): 79, x",\n', "grep -o"),
         (b"NVRM: Xid (PCI:0000:3b:00): 79, x\n", "without --notime"),
         (b"a letter\n", ""),

@@ -214,6 +214,11 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         "`crictl ps -a` on the node, and the kubelet's journal, tell of restarts there",
     ),
     (
+        rb'(?s)\A\s*\{.{0,16000}"(?:involvedObject|regarding)"\s*:',
+        "JSON of Kubernetes events",
+        "`jq -c '.items[] | {time: (.lastTimestamp // .eventTime), message}'` makes a log of it",
+    ),
+    (
         rb"^(?:\xe2\x97\x8f|\xe2\x97\x8b|\xc3\x97|\*|\xe2\x86\xbb)? ?\S+\.service\b.*\n +Loaded: ",
         "what `systemctl status` shows",
         "`systemctl show '*.service'` with a time above it tells the same, and `journalctl -o "
