@@ -72,6 +72,15 @@ def test_dates_of_several_countries(text: str, days: list[str]) -> None:
     assert [str(day) for day in dict.fromkeys(days_of(text))] == days
 
 
+@pytest.mark.parametrize("date", ["15/11/2569", "الأحد 15 نوفمبر 2026"])
+def test_a_date_in_no_known_form_is_that_of_the_file_and_told(tmp_path: Path, date: str) -> None:
+    path = tmp_path / "mpstat-2026-11-15.txt"
+    made.write(path, text_of([{0: BUSY}] * 4, date=date))
+    pieces = list(mpstat.read(Source.of(path), made.context(tmp_path)))
+    assert (shares(pieces).end_ns // NS).tolist() == [EVENING + more for more in (1, 2, 3, 4)]
+    assert "taken as 2026-11-15" in pieces[-1].facts.notes[0]
+
+
 def test_a_date_that_may_be_two_days_is_told_and_the_other_one_kept(tmp_path: Path) -> None:
     pieces = read(tmp_path, text_of([{0: BUSY}], date="03/04/22"))
     (one,) = [piece for piece in pieces if piece.blocks]

@@ -249,6 +249,12 @@ def zipped() -> bytes:
         (b'{"items": [{"kind": "Event", "involvedObject": {"kind": "Pod"}}]}', ".items[]"),
         (b'  "stdout": [\n    "[  298.261679] NVRM: Xid (PCI:0000:3b:00): 79, x",\n', "grep -o"),
         (b"NVRM: Xid (PCI:0000:3b:00): 79, x\n", "without --notime"),
+        (
+            b"It is busy:\n\n  a\n  b\n  20:15:17  CPU  %usr  %sys  %soft  %idle\n"
+            b"  20:15:18    0  1.00  2.00   3.00  94.00\n",
+            "a table of mpstat",
+        ),
+        (b"node 0 size: 13786 MB\nnode 0 free: 4685 MB\n", ""),
         (b"a letter\n", ""),
         (b"", ""),
     ],

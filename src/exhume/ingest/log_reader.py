@@ -23,7 +23,7 @@ NS = 1_000_000_000
 _SHOWN_HOSTS = 5
 # app.log, app.log.1, app.log.gz, syslog-20261116, app.2026-11-15.log, driver_20261115-201517.txt
 _ENDING = re.compile(
-    r"(?:[._-](?:log|txt|out|err|jsonl?|gz|xz|zst|old|\d{1,3}"
+    r"(?:[._-](?:log|txt|out|err|(?:nd)?jsonl?|gz|xz|zst|old|\d{1,3}"
     r"|\d{4}-?\d\d-?\d\d(?:[-_T.]?[\d:-]{4,8}Z?)?))+$"
 )
 _NAME_DAY = re.compile(r"(?<!\d)(20\d\d)-?(\d\d)-?(\d\d)(?!\d)")

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from exhume.errors import ParseError
+from msgspec.structs import replace
+
 from exhume.ingest import mpstat_header, mpstat_json
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
@@ -49,8 +50,6 @@ def host_of(head: bytes) -> str:
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     header, scanner = _scanner(source, context.clock.zone)
-    if not header.days:
-        raise ParseError(str(source.path), 1, f"a date, not {header.date_text!r}")
     said = local_claim(header, source.path.name, context.clock.zone)
     counters = Counters()
     with source.open(context.progress) as stream:
@@ -68,10 +67,10 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
 def _scanner(source: Source, zone: tzinfo | None) -> tuple[Header, TextScanner | JsonScanner]:
     head = source.head()
     if mpstat_json.is_json(head):
-        header = mpstat_json.header_of(head)
+        header = dated(mpstat_json.header_of(head), source.path)
         return header, JsonScanner(day_clock(header, zone))
     found = HEADER.search(plain(head)[:4096])
-    header = mpstat_header.parse(found) if found else undated(source.path)
+    header = dated(mpstat_header.parse(found), source.path) if found else undated(source.path)
     return header, TextScanner(day_clock(header, zone))
 
 
@@ -100,8 +99,16 @@ def undated(path: Path) -> Header:
     return Header(Hints(), (day,), "")
 
 
+def dated(header: Header, path: Path) -> Header:
+    """Some locales count other years (2569 in Thailand), or call months as nobody here does."""
+    return header if header.days else replace(header, days=undated(path).days, date_text="")
+
+
 def not_dated(header: Header) -> str:
-    return f"its date is not told: taken as {header.days[0]}, by its name or its file's time"
+    return (
+        f"its date is not told, or in no known form: taken as {header.days[0]}, by its name or its "
+        "file's time"
+    )
 
 
 def _facts(

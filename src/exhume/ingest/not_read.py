@@ -7,6 +7,7 @@ import re
 from exhume.ingest.csv_table import strange_columns
 from exhume.ingest.kernel_lines import unsaid
 from exhume.ingest.lines import head_lines
+from exhume.ingest.mpstat_columns import layout_of
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.snapshots_marks import TODO as MARK_TODO
 from exhume.ingest.snapshots_sections import sections
@@ -132,7 +133,8 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (
         # `CPU 0/KVM  1440  ffffffff82133cfc vcpu_run+0x5c ([kernel.kallsyms])`,
         # `bash 30989/30989 cpu-clock:  ffffffff8158c187 next_folio`
-        rb"(?:^ *\S[^\n]{0,40}[ /]\d+ +(?:\[\d+\] +)?(?:[a-zA-Z][\w:/,=.-]{0,60}: +[0-9a-f]{4,16} "
+        rb"(?:^ *\S[^\n]{0,40}[ /]\d+ +(?:\[\d+\] +)?"
+        rb"(?:[a-zA-Z][\w:/,=.-]{0,60}: +[0-9a-f]{4,16} (?![KMG]?B$)"
         rb"|[0-9a-f]{6,16} [^\n(]{1,200} \([/[])[^\n]+\n){2}",
         "text of perf script without times",
         _FIELDS,
@@ -260,6 +262,11 @@ def explained(head: bytes) -> str:
         )
     if said := unsaid(head_lines(head)):
         return said
+    if any(layout_of(line.strip()) is not None for line in head.split(b"\n")):
+        return (
+            "it has a table of mpstat below or between other text: put that into a file of its "
+            "own, with the line above it that has the date"
+        )
     if HEADER.search(head):
         return f"it is a table of sysstat without times of cores or processes: {_CORES}"
     if any(one.kind not in ("count", "value") for one in sections(whole_lines(head))):

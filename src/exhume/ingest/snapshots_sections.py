@@ -81,7 +81,12 @@ _DECORATED = (
 )
 DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
 """A line that tells what stands below it."""
-_HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
+# What crictl, podman and docker warn of above their tables: `WARN[0000] runtime connect using …`
+_WARNED = (
+    rb"(?:(?:WARN|ERRO|INFO)\[\d{4,9}\] |WARNING: "
+    rb"|time=\"[^\"\n]{1,64}\" level=(?:warn|err|info)).*+"
+)
+_HEADING = re.compile(rb"(?:%b|%b|[ \t]*)\n" % (_DECORATED, _WARNED))
 # `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
 # and `/sys/fs/cgroup/system.slice/cgroup.stat:nr_descendants 2`: cgroups have names of any sort.
 _GREPPED = re.compile(
