@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from exhume.derive.stamps import StampFinder, some_years
+from exhume.ingest import also_in
 from exhume.ingest.clocks import written_ns
 from exhume.ingest.context import Context
 from exhume.ingest.kernel_lines import unsaid
@@ -83,6 +84,7 @@ def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piec
             *parser.notes(),
             f"{log.known} of {log.lines} lines mean something",
             *((said,) if not log.known and (said := unsaid(head_lines(source.head()))) else ()),
+            *also_in.in_log(source.head()),
         ),
         problems=tuple(_problems(log, broken, () if host else context.nodes)),
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from exhume.ingest import mpstat_header, mpstat_json
+from exhume.ingest import also_in, mpstat_header, mpstat_json
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
 from exhume.ingest.log_reader import newest_ns
@@ -59,8 +59,10 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
         broken = problem_of(stream)
     for blocks in counters.finish():
         yield _piece(header, scanner, said, blocks)
+    facts = _facts(header, scanner, counters, said, broken)
+    others = also_in.in_mpstat(source.head())
     yield Piece(
-        header.hints, ClockKind.OWN, None, facts=_facts(header, scanner, counters, said, broken)
+        header.hints, ClockKind.OWN, None, facts=replace(facts, notes=(*facts.notes, *others))
     )
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exhume.errors import ParseError
+from exhume.ingest import also_in
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.boot_times import BootTimes
 from exhume.ingest.clocks import copied_ns, says_zone, written_ns
@@ -202,6 +203,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
 class _Reader:
     def __init__(self, source: Source, context: Context) -> None:
         self._name = source.path.name
+        self._head = source.head()
         self.times = LocalTimes(context.clock.zone)
         self.table = BlockTable()
         self.problems: list[str] = []
@@ -320,6 +322,7 @@ class _Reader:
             )
         if self._unknown:
             notes.append(f"{self._unknown} blocks are nothing known, and were passed over")
+        notes += also_in.in_copies(self._head)
         problems = self.problems
         if self._torn > _MOST_PROBLEMS:
             problems = [*problems, f"{self._torn} copies in all are not whole, and were left out"]
