@@ -201,6 +201,16 @@ FORMS = [
         WALL,
         SECOND_NS,
     ),
+    # with the comma and the months of whoever ran dmesg
+    (both("[nov.15 20:20] ", "[ +10,261679] "), "kernel log", LOCAL, AT_NS),
+    (both("[11月15 20:20] ", "[ +10.261679] "), "kernel log", LOCAL, AT_NS),
+    (both("[<    0,000000>] ", "[<  298,261679>] "), "kernel log", KERNEL, UPTIME_NS),
+    (
+        both("[    1.000000 <    0,000000>] ", "[  298.261679 <  297,261679>] "),
+        "kernel log",
+        KERNEL,
+        UPTIME_NS,
+    ),
     # so in an object of CloudWatch, and of a container's log
     (
         json.dumps({"timestamp": 1794774041000, "message": f"Nov 15 21:20:10 n kernel: {PAUSED}"}),
@@ -424,6 +434,11 @@ def test_a_short_host_name_and_a_whole_one_are_one_machine(tmp_path: Path) -> No
     log = write(tmp_path / "kern.log", f"2026-11-15T20:20:10+00:00 node-1 kernel: {PAUSED}\n")
     report = do_import(tmp_path / "out", capture, log)
     assert [one.node for one in report.recordings] == ["node-1.example.org"]
+
+
+def test_what_only_looks_like_a_month_is_none_of_the_kernels_times(tmp_path: Path) -> None:
+    text = f"[step 12 10:30] loss 0.1\n[step 13 10:31] {PAUSED}\n" * 3
+    assert log_made.format_of(tmp_path / "train.log", text) != "kernel log"
 
 
 def test_the_log_of_a_display_server_is_none_of_the_kernel(tmp_path: Path) -> None:
