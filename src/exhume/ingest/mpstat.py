@@ -18,7 +18,7 @@ from exhume.ingest.line_prefix import chunks, plain, prefix_of
 from exhume.ingest.log_reader import newest_ns
 from exhume.ingest.mpstat_clock import day_clock
 from exhume.ingest.mpstat_columns import layout_of
-from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, local_claim
+from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, local_claim, told_zone
 from exhume.ingest.mpstat_json import JsonScanner
 from exhume.ingest.mpstat_table import COLUMNS, Counters, Lines
 from exhume.ingest.mpstat_text import TextScanner
@@ -49,8 +49,9 @@ def host_of(head: bytes) -> str:
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    header, scanner = _scanner(source, context.clock.zone)
-    said = local_claim(header, source.path.name, context.clock.zone)
+    zone, by = told_zone(source.head(), context.clock.zone)
+    header, scanner = _scanner(source, zone)
+    said = local_claim(header, source.path.name, zone, by)
     counters = Counters()
     with source.open(context.progress) as stream:
         for lines in _lines(chunks(stream, prefix_of(source.head())), scanner):
