@@ -65,7 +65,7 @@ _BARE = frozenset(
     {
         *("stat", "softirqs", "interrupts", "schedstat", "pressure", "meminfo", "vmstat"),
         *("cgroups", "cgroup.stat", "cpu.stat", "softnet_stat", "docker ps"),
-        *("systemctl list-units", "systemctl show"),
+        *("systemctl list-units", "systemctl show", "ethtool -S"),
     }
 )
 """What tells itself without a mark; a number alone may be anything."""

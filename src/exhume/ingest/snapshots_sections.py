@@ -33,6 +33,7 @@ STARTS: tuple[tuple[str, bytes], ...] = (
         rb"(?:usage_usec|nr_periods|nr_throttled|throttled_usec|throttled_time) \d+$",
     ),
     ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
+    ("ethtool -S", rb"NIC statistics:[ \t]*$"),
     ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
     # of docker and podman, also with --format; of crictl; what `docker ps -a | grep NAME` leaves
     (
@@ -75,7 +76,7 @@ _DECORATED = (
     rb"(?!\* [\w:\\.@-]{1,256} +(?:loaded|masked|not-found|error|bad-setting) )"
     rb"(?:==> .* <==|[-=*#$+]{1,4} .*+|[-=*#]{3,}+.*+|/[\w.,/@:\\-]+"
     rb"|(?i:cpu|memory|io|irq):?"  # of pressure
-    rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*+"
+    rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|ethtool|docker|podman|crictl|systemctl) [^\s=].*+"
     rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*+)?"
     rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*+)?)[ \t]*"
 )
