@@ -76,7 +76,8 @@ _DECORATED = (
     rb"(?!\* [\w:\\.@-]{1,256} +(?:loaded|masked|not-found|error|bad-setting) )"
     rb"(?:==> .* <==|[-=*#$+]{1,4} .*+|[-=*#]{3,}+.*+|/[\w.,/@:\\-]+"
     rb"|(?i:cpu|memory|io|irq):?"  # of pressure
-    rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|ethtool|docker|podman|crictl|systemctl) [^\s=].*+"
+    rb"|(?:sudo )?"
+    rb"(?:cat|find|grep|head|tail|ls|wc|awk|ethtool|docker|podman|crictl|systemctl) [^\s=].*+"
     rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*+)?"
     rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*+)?)[ \t]*"
 )
