@@ -73,6 +73,10 @@ every_ten_seconds() {
     count_cgroups
     ask systemctl systemctl list-units --all --no-pager --plain --type=service
     ask docker_ps docker ps -a
+    for card in /sys/class/net/*/device; do
+        card=${card%/device}; card=${card##*/}
+        ask "ethtool-$card" ethtool -S "$card"
+    done
 }
 
 perf_pid='' mpstat_pid=''

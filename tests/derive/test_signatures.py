@@ -198,6 +198,23 @@ def test_what_the_hardware_corrected_is_no_fault() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "is_harm"),
+    [
+        ("mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 7: cc00008000010091", False),
+        ("mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 0: 9000004000010005", False),
+        ("mce: [Hardware Error]: CPU 12: Machine Check: 0 Bank 5: bea0000000000108", True),
+        ("mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 6: ee00000000800400", True),
+        ("[Hardware Error]: CPU 2: Machine Check Exception: 5 Bank 4: 9000004000010005", True),
+        ("mlx5_core 08:00.0: Health issue observed, firmware warn, severity(4) WARNING:", False),
+        ("mlx5_core 08:00.0: Health issue observed, High temperature, severity(2) CRITICAL:", True),
+    ],
+)  # fmt: skip
+def test_the_status_of_a_fault_tells_whether_it_harmed(line: str, is_harm: bool) -> None:
+    found = match(line)
+    assert (found is not None and harm_of(found.id, found.cls) is not None) is is_harm
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "config: timeout=30s retries=5",

@@ -178,9 +178,20 @@ def test_a_table_of_crictl_counts_attempts() -> None:
     assert one.created_wall_ns == AT - 12 * NS
 
 
-def test_a_session_with_an_older_crictl_is_read_with_its_prompts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "warning",
+    [
+        "",
+        "WARN[0000] runtime connect using default endpoints: [unix:///run/crio/crio.sock].\n",
+        "WARNING: Error loading config file: /root/.docker/config.json\n",
+        'time="2026-11-15T20:15:17Z" level=warning msg="the cgroupv2 manager is set"\n',
+    ],
+)
+def test_a_session_with_an_older_crictl_is_read_with_its_prompts(
+    tmp_path: Path, warning: str
+) -> None:
     text = (
-        "[root@node-3:~]$ crictl ps -a\n"
+        f"[root@node-3:~]$ crictl ps -a\n{warning}"
         "CONTAINER ID        IMAGE               CREATED             STATE               NAME"
         "                ATTEMPT             POD ID\n"
         "3f1d2c4b5a69a       e4ca3ba1d2c4b       12 seconds ago      Exited              agent"

@@ -240,3 +240,14 @@ def test_a_traceback_is_no_rest_of_the_line_above_it(tmp_path: Path) -> None:
     text = f"{UTC} {said}\nTraceback (most recent call last):\n  File 'a.py', line 1\n"
     (event,) = events(read(tmp_path / "a", text))
     assert event.text == said
+
+
+def test_lines_like_the_kernels_that_nothing_says_are_its_are_told(tmp_path: Path) -> None:
+    """The log of several nodes, as pdsh puts it together."""
+    line = f"n1: Nov 15 20:20:10 n1 kernel: [  298.261679] {log_made.PAUSED}\n"
+    *_, told = read(tmp_path / "a.log", line * 3)
+    assert told.facts is not None
+    assert "grep -o" in told.facts.notes[-1]
+    *_, told = read(tmp_path / "b.log", f"{UTC} all is well\n" * 3)
+    assert told.facts is not None
+    assert told.facts.notes == ("0 of 3 lines mean something",)

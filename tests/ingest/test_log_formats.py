@@ -201,6 +201,40 @@ FORMS = [
         WALL,
         SECOND_NS,
     ),
+    # with the comma and the months of whoever ran dmesg
+    (both("[nov.15 20:20] ", "[ +10,261679] "), "kernel log", LOCAL, AT_NS),
+    (both("[11月15 20:20] ", "[ +10.261679] "), "kernel log", LOCAL, AT_NS),
+    (both("[<    0,000000>] ", "[<  298,261679>] "), "kernel log", KERNEL, UPTIME_NS),
+    (
+        both("[    1.000000 <    0,000000>] ", "[  298.261679 <  297,261679>] "),
+        "kernel log",
+        KERNEL,
+        UPTIME_NS,
+    ),
+    # so in an object of CloudWatch, and of a container's log
+    (
+        json.dumps({"timestamp": 1794774041000, "message": f"Nov 15 21:20:10 n kernel: {PAUSED}"}),
+        "system log",
+        WALL,
+        SECOND_NS,
+    ),
+    (
+        json.dumps({"log": f"[  298.261679] {PAUSED}\n", "time": "2026-11-15T20:20:10.300Z"}),
+        "system log",
+        WALL,
+        None,
+    ),
+    # talosctl dmesg
+    *(
+        (
+            f"{host}kern:    info: [2026-11-15T20:15:13Z]: {BEFORE}\n"
+            f"{host}kern:     err: [2026-11-15T20:20:10.261679000Z]: {PAUSED}\n",
+            "system log",
+            WALL,
+            AT_NS,
+        )
+        for host in ("", "10.0.0.7: ", "gpu-7.example.org: ")
+    ),
     (
         f"2027-01-15T20:20:11.5Z Nov 15 20:20:10 node-1 kernel: {PAUSED}\n",
         "system log",
@@ -282,6 +316,10 @@ def test_every_form_of_kernel_log_gives_the_same_event(
         f"Sun Nov 15 20:20:10 2026 user.err kernel: {PAUSED}\n",
         f"<11>Nov 15 20:20:10 node-1 kernel: {PAUSED}\nNov 15 20:20:11 node-1 a[1]: x\n",
         f"Nov 15 20:20:10 node-1 kernel[77]: {PAUSED}\n",
+        f"10.0.0.7: user: warning: [2026-11-15T20:20:10.2Z]: {PAUSED}\n" * 3,
+        f"kern: info: [2026-11-15T20:20:10Z]: {BEFORE}\n"
+        f"user: err: [2026-11-15T20:20:10Z]: {PAUSED}\n",
+        json.dumps({"timestamp": 1794774041000, "message": f"Nov 15 20:20:10 n a[1]: {PAUSED}"}),
         f"Nov 15 20:20:10 node-1 logger: {PAUSED}\nNov 15 20:20:11 node-1 a[1]: x\n",
         log_made.journal_json(journal_fields(PAUSED, SYSLOG_FACILITY="1")),
         log_made.journal_json(journal_fields(PAUSED, kernel=False, SYSLOG_IDENTIFIER="kernel")),
@@ -396,6 +434,11 @@ def test_a_short_host_name_and_a_whole_one_are_one_machine(tmp_path: Path) -> No
     log = write(tmp_path / "kern.log", f"2026-11-15T20:20:10+00:00 node-1 kernel: {PAUSED}\n")
     report = do_import(tmp_path / "out", capture, log)
     assert [one.node for one in report.recordings] == ["node-1.example.org"]
+
+
+def test_what_only_looks_like_a_month_is_none_of_the_kernels_times(tmp_path: Path) -> None:
+    text = f"[step 12 10:30] loss 0.1\n[step 13 10:31] {PAUSED}\n" * 3
+    assert log_made.format_of(tmp_path / "train.log", text) != "kernel log"
 
 
 def test_the_log_of_a_display_server_is_none_of_the_kernel(tmp_path: Path) -> None:

@@ -72,6 +72,38 @@ def test_dates_of_several_countries(text: str, days: list[str]) -> None:
     assert [str(day) for day in dict.fromkeys(days_of(text))] == days
 
 
+@pytest.mark.parametrize("date", ["15/11/2569", "الأحد 15 نوفمبر 2026"])
+def test_a_date_in_no_known_form_is_that_of_the_file_and_told(tmp_path: Path, date: str) -> None:
+    path = tmp_path / "mpstat-2026-11-15.txt"
+    made.write(path, text_of([{0: BUSY}] * 4, date=date))
+    pieces = list(mpstat.read(Source.of(path), made.context(tmp_path)))
+    assert (shares(pieces).end_ns // NS).tolist() == [EVENING + more for more in (1, 2, 3, 4)]
+    assert "taken as 2026-11-15" in pieces[-1].facts.notes[0]
+
+
+@pytest.mark.parametrize("hours", [8, 0, -5, 5.5, 13])
+@pytest.mark.parametrize("late_s", [0, 200])
+def test_the_times_before_its_lines_tell_the_zone(
+    tmp_path: Path, hours: float, late_s: int
+) -> None:
+    lines = text_of([{0: BUSY}] * 3).splitlines(keepends=True)
+    text = ""
+    for line in lines:
+        clock = line[:8] if re.match(r"\d\d:\d\d:\d\d ", line) else "20:00:00"
+        came = datetime.fromisoformat(f"2026-11-15T{clock}+00:00")
+        came += timedelta(seconds=late_s, hours=-hours)
+        text += f"{came:%Y-%m-%dT%H:%M:%S}.003Z {line}"
+    (piece,) = [piece for piece in read(tmp_path, text) if piece.blocks]
+    assert piece.claim is not None
+    assert piece.claim.offset_ns == -hours * 3600 * NS
+    assert "by the times before its lines" in piece.claim.how
+    # Hours late, they tell nothing.
+    text = re.sub(r"(?m)^2026-11-1\dT\d\d:\d\d", "2026-11-15T23:52", text)
+    (piece,) = [piece for piece in read(tmp_path, text) if piece.blocks]
+    assert piece.claim is not None
+    assert "guessed" in piece.claim.how
+
+
 def test_a_date_that_may_be_two_days_is_told_and_the_other_one_kept(tmp_path: Path) -> None:
     pieces = read(tmp_path, text_of([{0: BUSY}], date="03/04/22"))
     (one,) = [piece for piece in pieces if piece.blocks]

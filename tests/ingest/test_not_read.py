@@ -62,6 +62,8 @@ SCRIPT = 3 * (
             "text of perf script without times",
         ),
         ("procs -----------memory---------- ---swap--\n r  b   swpd\n", "`vmstat`"),
+        ("--procs-- -----------memory---------- ---swap--\n   r    b\n", "`vmstat`"),
+        ("1794773717\n    PID PSR %CPU COMMAND\n      1   0  0.0 init\n", "`ps`"),
         (HEADER.format("11/15/26") + "\navg-cpu:  %user   %nice\n", "`iostat`"),
         ("USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n", "`ps`"),
         ("               total        used        free      shared\n", "/proc/meminfo"),
@@ -98,7 +100,7 @@ SCRIPT = 3 * (
             "guest-4 [    1.000000] Linux version 6.1.0\n"
             "guest-4 [  740.3163] watchdog: a line that was changed\n"
             "guest-4 [  764.649502] watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [foo:123]\n",
-            "something before their times: `sed",
+            "something before their times: `grep -o",
         ),
         ("> " + "> ".join(SCRIPT.splitlines(keepends=True)), "sed 's/^[> ]*//'"),
         (
@@ -245,6 +247,15 @@ def zipped() -> bytes:
         (b"exhume [000] 65885.778827: cpu-clock: \n\tffffffff816199c0 walk\n", "-F comm,pid,tid"),
         (b"\n\t          2ba7ab visit_reachable (/bin/a)\n\n", "without thread ids"),
         (b"a list:\n\tfeed beef\n\t0123456789abcdef\n", ""),
+        (b'{"items": [{"kind": "Event", "involvedObject": {"kind": "Pod"}}]}', ".items[]"),
+        (b'  "stdout": [\n    "[  298.261679] NVRM: Xid (PCI:0000:3b:00): 79, x",\n', "grep -o"),
+        (b"NVRM: Xid (PCI:0000:3b:00): 79, x\n", "without --notime"),
+        (
+            b"It is busy:\n\n  a\n  b\n  20:15:17  CPU  %usr  %sys  %soft  %idle\n"
+            b"  20:15:18    0  1.00  2.00   3.00  94.00\n",
+            "a table of mpstat",
+        ),
+        (b"node 0 size: 13786 MB\nnode 0 free: 4685 MB\n", ""),
         (b"a letter\n", ""),
         (b"", ""),
     ],

@@ -64,6 +64,29 @@ def test_a_status_that_protobuf_leaves_out_is_0() -> None:
     assert ended.fields["exit_code"] == 0
 
 
+def test_an_end_is_told_as_newer_ones_of_containerd_do() -> None:
+    newer = ENDED.replace(" id:", "  id:").replace(" pid", "  pid").replace(" exit_", "  exit_")
+    for words in ("received exit event ", "received container exit event "):
+        _, ended = read(CREATED, STARTED, newer.replace("TaskExit event ", words))
+        assert (ended.kind, ended.fields["exit_code"]) == ("container-exit", 2)
+    assert read(newer.replace("TaskExit event", "received sandbox exit event")) == []
+
+
+def test_where_only_its_shim_is_told_to_be_gone_a_container_has_ended() -> None:
+    def gone(identity: str) -> str:
+        return f'time="…" level=info msg="shim disconnected" id={identity} namespace=k8s.io'
+
+    lines = RuntimeLines()
+    for message in (SANDBOX, CREATED, STARTED):
+        lines.event(quoted(message), 1)
+    ended = lines.event(gone(ONE), 2)
+    assert ended is not None
+    assert (ended.kind, ended.subject) == ("container-exit", "kube-system/agent-x7k2p/agent")
+    assert ended.fields.get("exit_code") is None
+    assert [lines.event(gone(one), 3) for one in (ONE, POD, TWO)] == [None] * 3
+    assert lines.event(quoted(ENDED), 4) is None
+
+
 def test_cri_o_tells_of_starts() -> None:
     line = (
         f'time="2025-03-18 10:21:52.551980894Z" level=info msg="Started container" PID=4020 '

@@ -128,3 +128,6 @@ def test_a_table_of_numbers_is_none() -> None:
     """/proc/net/netfilter/nfnetlink_queue"""
     table = b"    0  29657     0 2 65531     0     0        0  1\n"
     assert not is_script(table + b"    1  -4270     0 2 65531     0     0        0  1\n")
+    # `date; cat /proc/diskstats`
+    disks = b"   7       0 loop0 0 0 0 0 0\n 254       0 vda 207 21 878 15\n"
+    assert not is_script(2 * (b"Sun Nov 15 20:15:17 UTC 2026\n" + disks))

@@ -186,6 +186,15 @@ def test_three_pressures_below_one_mark_come_by_name(tmp_path: Path) -> None:
     assert "by their order" in pieces[-1].facts.notes[-1]
 
 
+def test_a_name_alone_above_a_pressure_says_which_it_is(tmp_path: Path) -> None:
+    named = [f"{name}\n{PRESSURE}" for name in ("cpu:", "Memory", "io:")]
+    pieces = read(tmp_path, mark(0) + "".join(named), "copies.log")
+    assert pieces[-1].facts is not None
+    assert pieces[-1].facts.problems == ()
+    for resource in ("cpu", "memory", "io"):
+        assert values(pieces, f"pressure.{resource}.some_us") == {"": [225498]}
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "pressure"])
 def test_a_copy_cut_short_is_left_out_and_the_others_stay(tmp_path: Path, kind: str) -> None:
     whole = KINDS[kind]

@@ -5,17 +5,17 @@ from __future__ import annotations
 # dmesg -T and journalctl's short forms write months in the language of whoever ran them. A dot at
 # the end (`févr.`) and the case do not matter; Chinese, Japanese and Korean number them.
 _MONTHS = (
-    "jan janv ene gen янв sty ian led",
+    "jan janv ene gen янв яну sty ian led",
     "feb févr fév fev lut фев úno",
     "mar mars mär märz mrt мар bře mart",
     "apr abr avr avril апр kwi dub",
     "may mai mag maj mei мая май kvě mayıs",
-    "jun juin giu june cze июн čen iun",
-    "jul juil lug july lip июл čec iul",
+    "jun juin giu june cze июн юни čen iun",
+    "jul juil lug july lip июл юли čec iul",
     "aug ago août aoû sie авг srp",
-    "sep sept set wrz сен zář",
+    "sep sept set wrz сен сеп zář",
     "oct okt ott out paź окт říj",
-    "nov lis ноя noi",
+    "nov lis ноя ное noi",
     "dec dez dic déc gru дек pro",
 )
 _MONTH = {word: number for number, words in enumerate(_MONTHS, 1) for word in words.split()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from exhume.derive.signatures import match
+from exhume.derive.stamp_words import MONTH, month
 from exhume.derive.stamps import StampFinder, some_years
 from exhume.ingest import dmesg_json
 from exhume.ingest.lines import head_lines, unpasted
@@ -21,7 +23,7 @@ PREFIXED = re.compile(rf"{_PREFIX}\[")
 CALLER = r"(?: ?\[ {0,10}[TC]\d{1,10}(?:@C\d{1,5})?\])?"
 # `[  298.261679] `, with the caller `[  298.261679][  T172] `, of dmesg -d `[  298.26 <    0.01>] `
 RAW = re.compile(
-    _PREFIX + r"\[ {0,8}(?P<seconds>\d{1,9})\.(?P<fraction>\d{1,9})(?: ?<[ +\d.]{1,20}>)?\]"
+    _PREFIX + r"\[ {0,8}(?P<seconds>\d{1,9})\.(?P<fraction>\d{1,9})(?: ?<[ +\d.,]{1,20}>)?\]"
     rf"{CALLER} ?(?P<text>.*)",
     re.DOTALL,
 )
@@ -30,7 +32,7 @@ RAW = re.compile(
 DATED = re.compile(
     _PREFIX
     + r"\[(?P<stamp>[^\W\d_]{1,4}\.? [^\W_]{1,6}\.? {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4})"
-    + rf"(?: ?<[ +\d.]{{1,20}}>)?\]{CALLER} ?(?P<text>.*)",
+    + rf"(?: ?<[ +\d.,]{{1,20}}>)?\]{CALLER} ?(?P<text>.*)",
     re.DOTALL,
 )
 # `2026-11-15T20:20:10,123456+00:00 `
@@ -39,19 +41,22 @@ ISO_LINE = re.compile(
     rf"{CALLER} ?(?P<text>.*)",
     re.DOTALL,
 )
-# dmesg -e: `[Nov15 20:20] `, and then `[  +0.000012] ` after the line before
+# dmesg -e and -H: `[Nov15 20:20] `, and then `[  +0.000012] ` after the line before. What dmesg
+# reckons has the comma of whoever ran it, the kernel's own time never.
 MINUTE = re.compile(
-    _PREFIX + r"\[(?P<stamp>[A-Z][a-z]{2} ?\d{1,2} \d\d:\d\d)\] ?(?P<text>.*)", re.DOTALL
+    rf"{_PREFIX}\[(?P<month>{MONTH}) ?(?P<day>\d{{1,2}}) (?P<clock>\d\d:\d\d)\] ?(?P<text>.*)",
+    re.DOTALL,
 )
 SINCE = re.compile(
-    _PREFIX + r"\[ {0,8}\+(?P<seconds>\d{1,6})\.(?P<fraction>\d{1,9})\] ?(?P<text>.*)", re.DOTALL
+    _PREFIX + r"\[ {0,8}\+(?P<seconds>\d{1,6})[.,](?P<fraction>\d{1,9})\] ?(?P<text>.*)", re.DOTALL
 )
 # dmesg --time-format=delta: `[<    0.000012>] `
 DELTA = re.compile(
-    _PREFIX + r"\[< {0,8}(?P<seconds>\d{1,9})\.(?P<fraction>\d{1,9})>\] ?(?P<text>.*)", re.DOTALL
+    _PREFIX + r"\[< {0,8}(?P<seconds>\d{1,9})[.,](?P<fraction>\d{1,9})>\] ?(?P<text>.*)", re.DOTALL
 )
 # `6,339,5140900,-;text`; netconsole may put the kernel's release before it
 KMSG = re.compile(r"(?:\d[\w.+~-]{1,63},)?(?P<record>\d{1,4},\d{1,19},\d{1,19},[^;]{0,64};.*)")
+_TIMED = re.compile(r"\[ {0,8}\d{1,9}\.\d{6}\] ")
 # `host login: [  298.261679] text`: what a console showed when the kernel spoke
 SPOKEN_OVER = re.compile(r".{1,120}?[\s:#$>](?:<\d{1,3}>)?(?=\[ {0,7}\d{1,8}\.\d{6}\] )", re.DOTALL)
 # `systemd[1]: text` in the kernel's log was written by a process. Of processes the kernel itself
@@ -94,6 +99,22 @@ def _is_report(lines: list[str]) -> bool:
     return sure >= 2 and 20 * sure >= len(lines) and sure > others
 
 
+def unsaid(lines: list[str]) -> str:
+    """What to do about lines like the kernel's, in a text that does not say that they are its."""
+    found = [line for line in lines if match(line) is not None]
+    if not found:
+        return ""
+    if any(_TIMED.search(line) for line in found):
+        return (
+            "it has lines of a kernel log with something before their times: "
+            r"`grep -o '\[ *[0-9]*\.[0-9]*\] .*' FILE` writes them without it"
+        )
+    return (
+        "it has lines of a kernel log without their times, or without who said them: `dmesg`, "
+        "without --notime, or `journalctl -k -o short-iso-precise` writes both"
+    )
+
+
 def is_monotonic(lines: list[str]) -> bool:
     found = [one for line in lines if (one := MONOTONIC.match(line)) is not None]
     hosts = {one["host"] for one in found}
@@ -108,6 +129,8 @@ def _is_line(line: str) -> bool:
         if found is not None:
             if style is RAW and len(found["fraction"]) == 3:
                 return _XORG.match(found["text"]) is None
+            if style is MINUTE:  # not `[step 12 10:30]`
+                return month(found["month"]) is not None
             return style is not DATED or not _APACHE.match(found["text"])
     return False
 

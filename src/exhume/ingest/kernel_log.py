@@ -275,9 +275,8 @@ class _Minutes:
 
     def of(self, found: re.Match[str]) -> int | None:
         groups = found.groupdict()
-        if "stamp" in groups:
-            month, rest = groups["stamp"][:3], groups["stamp"][3:].strip()
-            stamp = self._finder.find(f"{month} {rest}:00")
+        if "month" in groups:
+            stamp = self._finder.find(f"{groups['month']} {groups['day']} {groups['clock']}:00")
             if stamp is None:
                 return None
             # A minute is told late: what came before may be in it already.

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from exhume.derive.stamps import StampFinder, some_years
+from exhume.ingest import also_in
 from exhume.ingest.clocks import written_ns
 from exhume.ingest.context import Context
+from exhume.ingest.kernel_lines import unsaid
+from exhume.ingest.lines import head_lines
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import CHUNK_EVENTS, Entry, LogEvents
 from exhume.ingest.log_hosts import wanted_host
@@ -21,7 +24,7 @@ NS = 1_000_000_000
 _SHOWN_HOSTS = 5
 # app.log, app.log.1, app.log.gz, syslog-20261116, app.2026-11-15.log, driver_20261115-201517.txt
 _ENDING = re.compile(
-    r"(?:[._-](?:log|txt|out|err|jsonl?|gz|xz|zst|old|\d{1,3}"
+    r"(?:[._-](?:log|txt|out|err|(?:nd)?jsonl?|gz|xz|zst|old|\d{1,3}"
     r"|\d{4}-?\d\d-?\d\d(?:[-_T.]?[\d:-]{4,8}Z?)?))+$"
 )
 _NAME_DAY = re.compile(r"(?<!\d)(20\d\d)-?(\d\d)-?(\d\d)(?!\d)")
@@ -80,6 +83,8 @@ def pieces(source: Source, context: Context, parser: LogParser) -> Iterator[Piec
             *parser.times.notes(),
             *parser.notes(),
             f"{log.known} of {log.lines} lines mean something",
+            *((said,) if not log.known and (said := unsaid(head_lines(source.head()))) else ()),
+            *also_in.in_log(source.head()),
         ),
         problems=tuple(_problems(log, broken, () if host else context.nodes)),
     )

@@ -10,14 +10,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from exhume.errors import ParseError
-from exhume.ingest import mpstat_header, mpstat_json
+from msgspec.structs import replace
+
+from exhume.ingest import also_in, mpstat_header, mpstat_json
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
 from exhume.ingest.log_reader import newest_ns
 from exhume.ingest.mpstat_clock import day_clock
 from exhume.ingest.mpstat_columns import layout_of
-from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, local_claim
+from exhume.ingest.mpstat_header import HEADER, Header, LocalClaim, local_claim, told_zone
 from exhume.ingest.mpstat_json import JsonScanner
 from exhume.ingest.mpstat_table import COLUMNS, Counters, Lines
 from exhume.ingest.mpstat_text import TextScanner
@@ -48,10 +49,9 @@ def host_of(head: bytes) -> str:
 
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
-    header, scanner = _scanner(source, context.clock.zone)
-    if not header.days:
-        raise ParseError(str(source.path), 1, f"a date, not {header.date_text!r}")
-    said = local_claim(header, source.path.name, context.clock.zone)
+    zone, by = told_zone(source.head(), context.clock.zone)
+    header, scanner = _scanner(source, zone)
+    said = local_claim(header, source.path.name, zone, by)
     counters = Counters()
     with source.open(context.progress) as stream:
         for lines in _lines(chunks(stream, prefix_of(source.head())), scanner):
@@ -60,18 +60,20 @@ def read(source: Source, context: Context) -> Iterator[Piece]:
         broken = problem_of(stream)
     for blocks in counters.finish():
         yield _piece(header, scanner, said, blocks)
+    facts = _facts(header, scanner, counters, said, broken)
+    others = also_in.in_mpstat(source.head())
     yield Piece(
-        header.hints, ClockKind.OWN, None, facts=_facts(header, scanner, counters, said, broken)
+        header.hints, ClockKind.OWN, None, facts=replace(facts, notes=(*facts.notes, *others))
     )
 
 
 def _scanner(source: Source, zone: tzinfo | None) -> tuple[Header, TextScanner | JsonScanner]:
     head = source.head()
     if mpstat_json.is_json(head):
-        header = mpstat_json.header_of(head)
+        header = dated(mpstat_json.header_of(head), source.path)
         return header, JsonScanner(day_clock(header, zone))
     found = HEADER.search(plain(head)[:4096])
-    header = mpstat_header.parse(found) if found else undated(source.path)
+    header = dated(mpstat_header.parse(found), source.path) if found else undated(source.path)
     return header, TextScanner(day_clock(header, zone))
 
 
@@ -100,8 +102,16 @@ def undated(path: Path) -> Header:
     return Header(Hints(), (day,), "")
 
 
+def dated(header: Header, path: Path) -> Header:
+    """Some locales count other years (2569 in Thailand), or call months as nobody here does."""
+    return header if header.days else replace(header, days=undated(path).days, date_text="")
+
+
 def not_dated(header: Header) -> str:
-    return f"its date is not told: taken as {header.days[0]}, by its name or its file's time"
+    return (
+        f"its date is not told, or in no known form: taken as {header.days[0]}, by its name or its "
+        "file's time"
+    )
 
 
 def _facts(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from msgspec import Struct
 
@@ -34,6 +34,13 @@ _NUMBERS = re.compile(r"\d+")
 _NAMED = re.compile(r"\b(\d{1,2}) ([^\W\d_]{3,}) (\d{4})\b")
 # 20:15:17, 08:15:17 PM; 20時15分17秒, 20时15分17秒, 20시 15분 17초
 _CLOCK = re.compile(r"(\d{1,2})(?::|[時时시] ?)(\d\d)(?::|[分분] ?)(\d\d)[秒초]?\s*(\S.*)?")
+# `2026-11-15T20:15:18.003Z stdout F 21:15:18     all    1.00 …`, `[pod/mpstat-x7/main] 2026-…`
+_PASSED_ON = re.compile(
+    rb"^(?:\[[^\]\n]{1,300}\] )?(?P<came>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z "
+    rb"(?:std(?:out|err) F )?(?P<clock>\d\d:\d\d:\d\d(?: [AP]M)?) +(?:all|\d{1,5}) ",
+    re.MULTILINE,
+)
+_QUARTER_S, _LATE_S, _WEST_S = 900, 300, -10 * 3600
 # How the locales that count to 12 call the halves of the day, without points and blanks.
 _MORNING = frozenset(("am", "πμ", "午前", "上午", "오전", "sa", "pd", "ص", "قظ", "पूर्वाह्न"))
 _EVENING = frozenset(("pm", "μμ", "午後", "下午", "오후", "ch", "md", "م", "بظ", "अपराह्न"))
@@ -113,6 +120,26 @@ def clock_of(text: str) -> tuple[int, bool] | None:
     return hour * 3600 + minute * 60 + min(second, 59), is_sure
 
 
+def told_zone(head: bytes, zone: tzinfo | None) -> tuple[tzinfo | None, str]:
+    """The zone of a table, by the user or by what stands before its lines; and by which of them."""
+    return (zone, "as told") if zone else (zone_before(head), "by the times before its lines")
+
+
+def zone_before(head: bytes) -> tzinfo | None:
+    """That of a table whose lines somebody passed on with the whole time at which each came, as
+    `kubectl logs --timestamps` does. A line comes late, if at all, never early."""
+    apart = []
+    for found in _PASSED_ON.finditer(head):
+        clock = clock_of(found["clock"].decode())
+        came = datetime.fromisoformat(found["came"].decode()).replace(tzinfo=UTC)
+        if clock is not None and clock[1]:
+            east = clock[0] - int(came.timestamp()) % DAY_S
+            late = -east % _QUARTER_S
+            apart.append((late, (east + late - _WEST_S) % DAY_S + _WEST_S))
+    late, east = min(apart, default=(_QUARTER_S, 0))
+    return timezone(timedelta(seconds=east)) if late <= _LATE_S else None
+
+
 def epoch_s(day: date) -> int:
     """Midnight of that day, taken as UTC."""
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
@@ -131,8 +158,9 @@ class LocalClaim(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def local_claim(header: Header, name: str, zone: tzinfo | None) -> LocalClaim:
-    """Times count from midnight UTC of the first of `header.days`. `zone`: told by the user."""
+def local_claim(header: Header, name: str, zone: tzinfo | None, by: str = "as told") -> LocalClaim:
+    """Times count from midnight UTC of the first of `header.days`. `zone`: told by the user, or
+    known `by` something else."""
     days = list(header.days)
     notes = []
     named = name_time_ns(name)
@@ -147,7 +175,7 @@ def local_claim(header: Header, name: str, zone: tzinfo | None) -> LocalClaim:
         claims = []
         for day in days:
             east_ns = day_east_s(zone, day) * NS
-            how = f"its times are local, {zone} as told"
+            how = f"its times are local, {zone} {by}"
             claims.append(Claim(shifts[day] - east_ns, Trust.TOLD, how))
         return LocalClaim(claims[0], tuple(claims[1:]), tuple(notes))
     how = "guessed: its times are local and are taken as UTC"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from exhume.derive.signatures import match
 from exhume.ingest.csv_table import strange_columns
-from exhume.ingest.kernel_lines import SPOKEN_OVER
+from exhume.ingest.kernel_lines import unsaid
 from exhume.ingest.lines import head_lines
+from exhume.ingest.mpstat_columns import layout_of
 from exhume.ingest.mpstat_header import HEADER
 from exhume.ingest.snapshots_marks import TODO as MARK_TODO
 from exhume.ingest.snapshots_sections import sections
@@ -133,7 +133,8 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (
         # `CPU 0/KVM  1440  ffffffff82133cfc vcpu_run+0x5c ([kernel.kallsyms])`,
         # `bash 30989/30989 cpu-clock:  ffffffff8158c187 next_folio`
-        rb"(?:^ *\S[^\n]{0,40}[ /]\d+ +(?:\[\d+\] +)?(?:[a-zA-Z][\w:/,=.-]{0,60}: +[0-9a-f]{4,16} "
+        rb"(?:^ *\S[^\n]{0,40}[ /]\d+ +(?:\[\d+\] +)?"
+        rb"(?:[a-zA-Z][\w:/,=.-]{0,60}: +[0-9a-f]{4,16} (?![KMG]?B$)"
         rb"|[0-9a-f]{6,16} [^\n(]{1,200} \([/[])[^\n]+\n){2}",
         "text of perf script without times",
         _FIELDS,
@@ -168,7 +169,7 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\A# hostname;interval;timestamp", "a table of sadf", _SAR),
     (rb"\A<\?xml[^>]*>\s*<!DOCTYPE sysstat", "XML of sadf", _SAR),
     (rb"^top - \d\d:\d\d:\d\d up ", "what `top` shows", _CORES),
-    (rb"^procs -+memory|^ +\d+ K total memory$", "what `vmstat` shows", _CORES),
+    (rb"^-*procs-* -+memory|^ +\d+ K total memory$", "what `vmstat` shows", _CORES),
     (
         rb"^ ?\d\d:\d\d:\d\d +up .*load average: ",
         "what `uptime` shows",
@@ -187,7 +188,8 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     ),
     (rb"^avg-cpu: |^Device:? +(?:tps|r/s|rrqm/s)", "what `iostat` shows", _CORES),
     (
-        rb"^ *(?:USER|UID|PID|F S) +(?:PID|TTY|PPID|UID)\b.* (?:COMMAND|CMD)$",
+        rb"^ *(?:(?:USER|UID|PID|F S) +(?:PID|TTY|PPID|UID)\b|(?:[A-Z%]+ +)*%CPU).* "
+        rb"(?:COMMAND|CMD)$",
         "what `ps` shows",
         _CORES,
     ),
@@ -212,6 +214,11 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
         rb"^(?:NAMESPACE +)?LAST SEEN +TYPE +REASON",
         "a list of Kubernetes events, with ages instead of times",
         "`crictl ps -a` on the node, and the kubelet's journal, tell of restarts there",
+    ),
+    (
+        rb'(?s)\A\s*\{.{0,16000}"(?:involvedObject|regarding)"\s*:',
+        "JSON of Kubernetes events",
+        "`jq -c '.items[] | {time: (.lastTimestamp // .eventTime), message}'` makes a log of it",
     ),
     (
         rb"^(?:\xe2\x97\x8f|\xe2\x97\x8b|\xc3\x97|\*|\xe2\x86\xbb)? ?\S+\.service\b.*\n +Loaded: ",
@@ -253,16 +260,12 @@ def explained(head: bytes) -> str:
             f"({', '.join(columns[:_MOST_LISTED])}): names like memory_cgroups, live_dirs, zombies "
             "or percpu_kB do, and those of `exhume series`"
         )
-    kernel = [line for line in head_lines(head) if match(line)]
-    if any(SPOKEN_OVER.match(line) for line in kernel):
+    if said := unsaid(head_lines(head)):
+        return said
+    if any(layout_of(line.strip()) is not None for line in head.split(b"\n")):
         return (
-            "it has lines of a kernel log with something before their times: `sed 's/^[^[]*//' "
-            "FILE` writes them without it"
-        )
-    if kernel:
-        return (
-            "it has lines of a kernel log without their times: `dmesg`, without --notime, or "
-            "`journalctl -k -o short-iso-precise` writes them"
+            "it has a table of mpstat below or between other text: put that into a file of its "
+            "own, with the line above it that has the date"
         )
     if HEADER.search(head):
         return f"it is a table of sysstat without times of cores or processes: {_CORES}"

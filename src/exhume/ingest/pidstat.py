@@ -12,14 +12,13 @@ from datetime import date
 
 from msgspec import Struct, field
 
-from exhume.errors import ParseError
 from exhume.ingest import mpstat_header
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.context import Context
 from exhume.ingest.line_prefix import chunks, plain, prefix_of
-from exhume.ingest.mpstat import not_dated, undated
+from exhume.ingest.mpstat import dated, not_dated, undated
 from exhume.ingest.mpstat_clock import DayClock, day_clock
-from exhume.ingest.mpstat_header import HEADER, LocalClaim, local_claim
+from exhume.ingest.mpstat_header import HEADER, LocalClaim, local_claim, told_zone
 from exhume.ingest.piece import ClockKind, Facts, Hints, Piece
 from exhume.ingest.row_table import SLOT_NS
 from exhume.ingest.streams import Source, problem_of
@@ -59,11 +58,10 @@ def host_of(head: bytes) -> str:
 
 def read(source: Source, context: Context) -> Iterator[Piece]:
     head = HEADER.search(plain(source.head())[:4096])
-    header = mpstat_header.parse(head) if head else undated(source.path)
-    if not header.days:
-        raise ParseError(str(source.path), 1, "`Linux RELEASE (HOST) DATE …` with a date")
-    said = local_claim(header, source.path.name, context.clock.zone)
-    intervals = _Intervals(day_clock(header, context.clock.zone))
+    header = dated(mpstat_header.parse(head), source.path) if head else undated(source.path)
+    zone, by = told_zone(source.head(), context.clock.zone)
+    said = local_claim(header, source.path.name, zone, by)
+    intervals = _Intervals(day_clock(header, zone))
     rest = b""
     with source.open(context.progress) as stream:
         for data in chunks(stream, prefix_of(source.head())):

@@ -4,6 +4,8 @@
       returns container id \\"5c2e…\\""
     … msg="StartContainer for \\"5c2e…\\" returns successfully"
     … msg="TaskExit event container_id:\\"5c2e…\\" id:\\"5c2e…\\" pid:97304 exit_status:255 …"
+    … msg="received container exit event container_id:\\"5c2e…\\"  id:\\"5c2e…\\"  …"   2.0 on
+    … msg="shim disconnected" id=5c2e… namespace=k8s.io             all that some 1.x say of an end
 
 Of Docker's containers containerd knows no name. What the kubelet and dockerd log is in
 `relist_lines`.
@@ -42,10 +44,11 @@ _STARTED = re.compile(rf"StartContainer for {_QUOTE}(?P<id>{_ID}){_QUOTE} return
 # Until 1.6 as Go prints it, since then as protobuf does, which leaves out a status of 0. What was
 # started in it by `exec`, as probes are, ends by itself, and has an id of its own.
 _ENDED = re.compile(
-    rf"TaskExit event (?P<handler>in podsandbox handler )?"
-    rf"(?:&TaskExit\{{ContainerID:|container_id:{_QUOTE})(?P<id>{_ID})(?:,ID:|{_QUOTE} id:{_QUOTE})"
-    rf"(?P=id)(?:,|{_QUOTE} ?)(?P<rest>.{{0,200}})"
+    rf"(?:TaskExit event (?P<handler>in podsandbox handler )?|received (?:container )?exit event )"
+    rf"(?:&TaskExit\{{ContainerID:|container_id:{_QUOTE})(?P<id>{_ID})"
+    rf"(?:,ID:|{_QUOTE} {{1,2}}id:{_QUOTE})(?P=id)(?:,|{_QUOTE} ?)(?P<rest>.{{0,200}})"
 )
+_SHIM_GONE = re.compile(rf"shim disconnected{_QUOTE}? {{1,80}}id={_QUOTE}?(?P<id>{_ID})")
 _STATUS = re.compile(r"(?:ExitStatus:|exit_status:)(\d{1,9})")
 # CRI-O, which says nothing of an end.
 _CRIO = re.compile(
@@ -53,8 +56,11 @@ _CRIO = re.compile(
     rf"description=(?P<namespace>[^/\s]{{1,253}})/(?P<pod>[^/\s]{{1,253}})/(?P<name>[^/\s]{{1,253}})"
     r"(?: |$)"
 )
-_LITERALS = ("PodSandbox for ", "CreateContainer within ", "StartContainer for ", "TaskExit event ",
-             "Started container")  # fmt: skip
+_LITERALS = (
+    *("PodSandbox for ", "CreateContainer within ", "StartContainer for ", "TaskExit event "),
+    *("received exit event ", "received container exit event ", "shim disconnected"),
+    "Started container",
+)
 
 
 class RuntimeLines(Struct):
@@ -85,6 +91,8 @@ class RuntimeLines(Struct):
             return self._told(found["id"], "running", time_ns)
         if (found := _ENDED.search(text)) is not None:
             return self._end(found, time_ns)
+        if (found := _SHIM_GONE.search(text)) is not None:
+            return self._shim_gone(found["id"], time_ns)
         if (found := _CRIO.search(text)) is not None:
             pod = found["namespace"], found["pod"]
             self._keep(found["id"], pod, found["name"], None, "cri-o")
@@ -107,6 +115,13 @@ class RuntimeLines(Struct):
         keep(self._ended, identity, None)
         status = _STATUS.search(found["rest"])
         return self._told(identity, "exited", time_ns, int(status[1]) if status else 0)
+
+    def _shim_gone(self, identity: str, time_ns: int) -> Event | None:
+        # Pods' own ones have shims, too, and so have Docker's, whose ends dockerd tells.
+        if identity not in self._known or identity in self._ended:
+            return None
+        keep(self._ended, identity, None)
+        return self._told(identity, "exited", time_ns)
 
     def _sandbox(self, identity: str, pod: tuple[str, str]) -> None:
         keep(self._pods, identity, pod)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _LETTER = re.compile(rb"[A-Za-z]")
+# `   8       0 sda 12 3` below `Sun Nov 15 20:15:17 UTC 2026`, whose year could be a process: an
+# address is longer, and a name follows it.
+_ROW = re.compile(rb"[ \t]+\d{1,5}[ \t]+\d")
 _HEADER = b"# ========\n# captured on"
 # What perf says on its other output, a line for each file: there may be hundreds above the text.
 _COMPLAINTS = re.compile(
@@ -101,7 +104,7 @@ def _is_plain(head: bytes) -> bool:
     with_stack = sum(
         1
         for text in found.new_stacks
-        if (text[:1].isspace() and _LETTER.search(text)) or b"(" in text
+        if (text[:1].isspace() and _LETTER.search(text) and not _ROW.match(text)) or b"(" in text
     )
     if not with_time and not with_stack:
         return False

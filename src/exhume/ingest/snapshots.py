@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exhume.errors import ParseError
+from exhume.ingest import also_in
 from exhume.ingest.blocks import BlockTable
 from exhume.ingest.boot_times import BootTimes
 from exhume.ingest.clocks import copied_ns, says_zone, written_ns
@@ -64,7 +65,7 @@ _BARE = frozenset(
     {
         *("stat", "softirqs", "interrupts", "schedstat", "pressure", "meminfo", "vmstat"),
         *("cgroups", "cgroup.stat", "cpu.stat", "softnet_stat", "docker ps"),
-        *("systemctl list-units", "systemctl show"),
+        *("systemctl list-units", "systemctl show", "ethtool -S"),
     }
 )
 """What tells itself without a mark; a number alone may be anything."""
@@ -202,6 +203,7 @@ def read_bare(source: Source, context: Context) -> Iterator[Piece]:
 class _Reader:
     def __init__(self, source: Source, context: Context) -> None:
         self._name = source.path.name
+        self._head = source.head()
         self.times = LocalTimes(context.clock.zone)
         self.table = BlockTable()
         self.problems: list[str] = []
@@ -307,7 +309,10 @@ class _Reader:
         if self.is_below:
             notes.append("its times stand below what they are of, as it begins with a copy")
         if self._looks.guessed:
-            notes.append("which pressure is which was told by their order")
+            notes.append(
+                "which pressure is which is guessed by their order, taken for cpu, io, memory as "
+                "`cat /proc/pressure/*` has them: `grep . /proc/pressure/*` tells"
+            )
         for (kind, why), count in self._looks.passed_over.items():
             notes.append(f"{count} of {kind} passed over: {why}")
         if self._tables:
@@ -317,6 +322,7 @@ class _Reader:
             )
         if self._unknown:
             notes.append(f"{self._unknown} blocks are nothing known, and were passed over")
+        notes += also_in.in_copies(self._head)
         problems = self.problems
         if self._torn > _MOST_PROBLEMS:
             problems = [*problems, f"{self._torn} copies in all are not whole, and were left out"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from exhume.errors import ParseError
-from exhume.ingest import snapshots_cgroups
+from exhume.ingest import snapshots_cgroups, snapshots_ethtool
 from exhume.ingest.docker_ps import DockerLooks
 from exhume.ingest.snapshots_interrupts import InterruptLooks
 from exhume.ingest.snapshots_sections import Section, named_values
@@ -96,6 +96,8 @@ class Looks(Struct):
             return self._pressure(section, moment, alike), ()
         if section.kind == snapshots_cgroups.KIND:
             return self._cgroup_stat(section, moment, block), ()
+        if section.kind == snapshots_ethtool.KIND:
+            return self._ethtool(section, moment, block), ()
         if section.kind == CPU_STAT:
             is_alone = sum(one.kind == CPU_STAT for one in block) == 1
             if why := self._throttling.look(section, moment.hint, is_alone=is_alone):
@@ -142,6 +144,14 @@ class Looks(Struct):
         if not resource:
             return self._pass_over(section)
         return pressure.readings({resource: pressure.parse(text, resource)})
+
+    def _ethtool(
+        self, section: Section, moment: Moment, block: Sequence[Section]
+    ) -> tuple[Reading, ...]:
+        interface = snapshots_ethtool.interface_of(f"{section.hint} {moment.hint}")
+        if not interface and sum(one.kind == section.kind for one in block) > 1:
+            return self._pass_over(section)
+        return snapshots_ethtool.readings(section.text, interface or snapshots_ethtool.ANY)
 
     def _cgroup_stat(
         self, section: Section, moment: Moment, block: Sequence[Section]

@@ -33,6 +33,7 @@ STARTS: tuple[tuple[str, bytes], ...] = (
         rb"(?:usage_usec|nr_periods|nr_throttled|throttled_usec|throttled_time) \d+$",
     ),
     ("loadavg", rb"\d+\.\d\d \d+\.\d\d \d+\.\d\d \d+/\d+ \d+ *$"),
+    ("ethtool -S", rb"NIC statistics:[ \t]*$"),
     ("softnet_stat", rb"[0-9a-f]{8}(?: [0-9a-f]{8}){8,}$"),
     # of docker and podman, also with --format; of crictl; what `docker ps -a | grep NAME` leaves
     (
@@ -74,13 +75,20 @@ _NEXT = re.compile(rb"\n(?=%s)" % re.sub(rb"\(\?P<\w+>", b"(?:", _ANY), re.MULTI
 _DECORATED = (
     rb"(?!\* [\w:\\.@-]{1,256} +(?:loaded|masked|not-found|error|bad-setting) )"
     rb"(?:==> .* <==|[-=*#$+]{1,4} .*+|[-=*#]{3,}+.*+|/[\w.,/@:\\-]+"
-    rb"|(?:sudo )?(?:cat|find|grep|head|tail|ls|wc|awk|docker|podman|crictl|systemctl) [^\s=].*+"
+    rb"|(?i:cpu|memory|io|irq):?"  # of pressure
+    rb"|(?:sudo )?"
+    rb"(?:cat|find|grep|head|tail|ls|wc|awk|ethtool|docker|podman|crictl|systemctl) [^\s=].*+"
     rb"|(?:[A-Za-z][\w.-]{0,63}|(?:~|/[\w./-]{0,100}) )[#$](?: .*+)?"
     rb"|\[?[\w.-]{1,64}@[\w.-]{1,64}[: ][^\n#$]{0,200}[#$](?: .*+)?)[ \t]*"
 )
 DECORATION = re.compile(rb"^%b$" % _DECORATED, re.MULTILINE)
 """A line that tells what stands below it."""
-_HEADING = re.compile(rb"(?:%b|[ \t]*)\n" % _DECORATED)
+# What crictl, podman and docker warn of above their tables: `WARN[0000] runtime connect using …`
+_WARNED = (
+    rb"(?:(?:WARN|ERRO|INFO)\[\d{4,9}\] |WARNING: "
+    rb"|time=\"[^\"\n]{1,64}\" level=(?:warn|err|info)).*+"
+)
+_HEADING = re.compile(rb"(?:%b|%b|[ \t]*)\n" % (_DECORATED, _WARNED))
 # `/proc/pressure/cpu:some avg10=…` of `grep . /proc/pressure/*`
 # and `/sys/fs/cgroup/system.slice/cgroup.stat:nr_descendants 2`: cgroups have names of any sort.
 _GREPPED = re.compile(

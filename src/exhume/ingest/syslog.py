@@ -34,6 +34,7 @@ from exhume.ingest.lines import head_lines, lines_of, unpasted
 from exhume.ingest.local_times import LocalTimes
 from exhume.ingest.log_entries import Entry
 from exhume.ingest.log_hosts import only_host
+from exhume.ingest.log_objects import of_object
 from exhume.ingest.log_reader import LogParser, newest_ns, pieces
 from exhume.ingest.piece import Claim, ClockKind, Hints, Piece, Trust
 from exhume.ingest.streams import Source
@@ -90,6 +91,11 @@ _NETCONSOLE = re.compile(
 _PASSED_ON = re.compile(
     r"[ \t]{1,4}(?:std(?:out|err) [FP] |\S{1,255}[ \t]{1,4})?"
     r"(?=<\d{1,3}>|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[T ]\d\d:)"
+)
+# `talosctl dmesg`: `10.0.0.7: kern: warning: [2026-11-15T20:20:10.123456789Z]: text`
+_TALOS = re.compile(
+    r"(?:(?P<host>[\w.:-]{1,255}): )? {0,8}(?P<facility>[a-z]{1,8}\d?): {1,8}"
+    r"(?P<level>[a-z]{3,7}): \[(?=\d{4}-)"
 )
 _KERNEL_TIME = re.compile(rf"\[ {{0,8}}(\d{{1,9}})\.(\d{{6}})\]{kernel_lines.CALLER} ?")
 _REPEATED = re.compile(r"message repeated \d{1,9} times: \[ ?(?P<text>.*)\]$", re.DOTALL)
@@ -152,7 +158,7 @@ class SystemLog(Struct, LogParser):
     _pairs: KernelPairs = field(default_factory=KernelPairs)
     _finder: StampFinder | None = None
     _within: StampFinder | None = None
-    """Of lines that somebody passed on with a stamp of his own."""
+    """Of stamps that do not begin their line: who passed it on had a stamp of his own."""
 
     def entries(self, stream: BinaryIO) -> Iterator[Entry]:
         last: Entry | None = None
@@ -169,6 +175,10 @@ class SystemLog(Struct, LogParser):
 
     def entry(self, line: str) -> Entry | None:
         line = unpasted(line)
+        if line.startswith("{"):
+            return self._of_object(line)
+        if (talos := _TALOS.match(line)) is not None:
+            return self._of_talos(talos)
         before = _BEFORE.match(line)
         start = before.end() if before is not None else 0
         if self._finder is None:
@@ -194,16 +204,40 @@ class SystemLog(Struct, LogParser):
             return Entry(at, sent["text"], number < 8, number & 7, sent["host"], "kernel")
         return self._of(found.groupdict(), stamp.time_ns, step, priority)
 
+    def _finder_within(self) -> StampFinder:
+        if self._within is None:
+            self._within = StampFinder(self.years, _STYLES)
+        return self._within
+
+    def _of_talos(self, before: re.Match[str]) -> Entry | None:
+        line = before.string[before.end() :]
+        stamp = self._finder_within().find(line)
+        if stamp is None or stamp.start or not line.startswith("]: ", stamp.end):
+            return None
+        program = "kernel" if before["facility"] == "kern" else before["facility"]
+        said = {**before.groupdict(), "program": program, "text": line[stamp.end + 3 :]}
+        return self._of(said, self.times.saw(stamp).time_ns, 1, None)
+
+    def _of_object(self, line: str) -> Entry | None:
+        """What `aws logs` and a container's log have: a line as text, with the time it came."""
+        found = of_object(line)
+        if found is None or found[0].is_kernel:
+            return None  # the last is a journal's
+        at_ns, text = found[0].time_ns, " " + found[0].text
+        passed_on = self._passed_on(Stamp(at_ns, 0, 0, has_zone=found[1], has_year=True), text)
+        console = _CONSOLE.match(text)
+        if passed_on is not None or console is None:
+            return passed_on
+        return self._of(console.groupdict(), self.times.saw_time(at_ns, found[1]), 1, None)
+
     def _passed_on(self, outer: Stamp, rest: str) -> Entry | None:
         before = _PASSED_ON.match(rest)
         line = rest[before.end() :] if before is not None else ""
         head = _BEFORE.match(line)
         if not line or head is None:
             return None
-        if self._within is None:
-            self._within = StampFinder(self.years, _STYLES)
         line = line[head.end() :]
-        stamp = self._within.find(line)
+        stamp = self._finder_within().find(line)
         found = (
             None if stamp is None or stamp.start else _tagged(line[stamp.end :], may_be_5424=False)
         )
