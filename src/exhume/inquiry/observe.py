@@ -6,11 +6,13 @@ the roll-ups, and what explains it lies around it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 
 import numpy as np
 from msgspec.structs import replace
 
+from exhume.diagnose.process_times import LEAST_READINGS
 from exhume.diagnose.symptoms import doubtful
 from exhume.diagnose.walking import measured
 from exhume.model.answers import MAP_MODES, SeriesAnswer
@@ -167,24 +169,29 @@ def _series(
 
 
 def _process_cores(recording: Recording, window: Window) -> dict[str, tuple[int, ...]]:
-    """By name, from the roll-up: the cores where most of its time was first."""
+    """By name, from the roll-up: the cores where most of its time was first. Of whoever was met in
+    a few seconds alone nothing: where a thread may run shows only by and by."""
     took: dict[tuple[str, int], float] = {}
+    met: Counter[str] = Counter()
     for view in recording.views(window):
         with recording.sparing(view):
             rows, index = view.process_seconds(), view.threads()
             key = (rows.process.astype(np.int64) << 16) | rows.core
-            packed, place = np.unique(key, return_inverse=True)
+            packed, place, seconds = np.unique(key, return_inverse=True, return_counts=True)
             weight = np.bincount(place, rows.weight_us, len(packed))
-            for one, micro in zip(packed.tolist(), weight.tolist(), strict=True):
+            for one, micro, often in zip(
+                packed.tolist(), weight.tolist(), seconds.tolist(), strict=True
+            ):
                 name = index.threads.comm[int(index.processes.first_thread[one >> 16])]
                 cell = name, one & 0xFFFF
                 took[cell] = took.get(cell, 0.0) + micro
+                met[name] += often
     total: dict[str, float] = {}
     for (name, _), micro in took.items():
         total[name] = total.get(name, 0.0) + micro
     found: dict[str, list[int]] = {}
     for (name, core), micro in sorted(took.items(), key=lambda item: (-item[1], item[0])):
-        if micro >= LEAST_SHARE_OF_CORE * total[name]:
+        if met[name] >= LEAST_READINGS and micro >= LEAST_SHARE_OF_CORE * total[name]:
             found.setdefault(name, []).append(core)
     return {name: tuple(cores) for name, cores in found.items()}
 
