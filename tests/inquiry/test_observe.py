@@ -18,5 +18,6 @@ def test_where_a_process_may_run_is_told_of_those_who_were_met_often(tmp_path: P
     moves = [(second % 2, second + 0.5, 2, 0) for second in range(40)]
     data = by_hand([*stays, *moves, (1, 7.3, 1, 0)], threads=THREADS, seconds=40, hz=1)
     write_segment(tmp_path, data)
-    cores = observe(Recording.open(tmp_path), at(0, 40)).process_cores
-    assert cores == {"stays": (1,), "moves": (0, 1)}
+    seen = observe(Recording.open(tmp_path), at(0, 40))
+    assert seen.process_cores == {"stays": (1,), "moves": (0, 1)}
+    assert seen.seldom_cores == {"met-once": (1,)}

@@ -19,6 +19,7 @@ from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import Group, grouped, is_as_bad, symptoms
 from exhume.diagnose.together import Told, together, unexplained
 from exhume.diagnose.told import told_holds, told_occupant, with_told
+from exhume.diagnose.waiting import to_be_asked
 from exhume.diagnose.witnesses import can_tell_of_harm, is_unnamed, mute_samples, tells_log
 from exhume.ingest.manifest import has_log_of
 from exhume.inquiry.asked import Question, asked, unanswered
@@ -141,7 +142,8 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
             suspicions += following(theirs, before, scene.symptom)
         case = case_of(seen, scene, suspicions, worst, risks, gaps)
     if case.verdict.root_cause is None:
-        case = replace(case, meanwhile=risks_of(seen, during))
+        gaps = (*to_be_asked(scene), *case.gaps)
+        case = replace(case, meanwhile=risks_of(seen, during), gaps=gaps)
     if scene.symptom.kind == "question" and not case.suspects:
         case = replace(case, verdict=replace(case.verdict, summary=_nobody_known(scene.symptom)))
     fix_ns = inquiry.question.fix_ns
