@@ -9,7 +9,7 @@ import pytest
 
 from exhume.cli.cores import ask
 from exhume.cli.main import main
-from exhume.inquiry.asked import CANT_TELL, Question
+from exhume.inquiry.asked import CANT_TELL, NO_LOG, Question
 from exhume.inquiry.check import check_imported
 from exhume.inquiry.why import why
 from exhume.model.case import Case
@@ -141,7 +141,8 @@ def test_samples_without_names_cannot_tell_that_nobody_was_harmed(tmp_path: Path
     assert (bare.verdict.status, bare.verdict.summary) == ("unknown", CANT_TELL)
     assert (bare.symptom, bare.suspects) == (None, ())
     assert any("/proc/kallsyms" in gap for gap in bare.gaps)
-    assert case_of(tmp_path, "named", path, names).verdict.status == "healthy"
+    named = case_of(tmp_path, "named", path, names)
+    assert (named.verdict.status, named.verdict.summary) == ("healthy", NO_LOG)
     unnamed = re.sub(r"\S+ \(\[kernel", "[unknown] ([kernel", made.script(40.0))
     text = made.write(tmp_path / "perf-node-1-20261115-201517-40s.txt", unnamed)
     assert case_of(tmp_path, "text", text).verdict.status == "unknown"
@@ -167,7 +168,8 @@ def test_a_log_that_is_silent_tells_that_nobody_was_harmed(tmp_path: Path) -> No
     path = made.write(tmp_path / CAPTURE, made.capture(40.0).file())
     lines = "".join(QUIET.format(second) for second in range(8))
     log = made.write(tmp_path / "kern.log", lines)
-    assert case_of(tmp_path, "both", path, log).verdict.status == "healthy"
+    both = case_of(tmp_path, "both", path, log).verdict
+    assert (both.status, both.summary) == ("healthy", "nobody was harmed in this window")
     stuck = lines.replace("node-1", "node-2").replace("eth0: link", "watchdog: BUG: soft lockup")
     do_import(tmp_path / "two", path, made.write(tmp_path / "other.log", stuck))
     recording = Recording.open(tmp_path / "two" / "node-1")

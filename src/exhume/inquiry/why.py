@@ -74,7 +74,10 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     groups = asked(known_harm, question)
     if not groups:
         verdict, others = unanswered(
-            known_harm, question, can_tell=would_have_told(recording, seen)
+            known_harm,
+            question,
+            can_tell=would_have_told(recording, seen),
+            has_log=_has_log(recording, seen),
         )
         # Asked whether it is gone, that nobody was harmed is no answer by itself.
         fix = None if question.fix_ns is None else since_fix(seen, (), question.fix_ns)
@@ -235,7 +238,14 @@ def would_have_told(recording: Recording, seen: Observation) -> bool:
     """If there had been harm. A recorder looks for all kinds of it, and says what it can't see."""
     if not is_imported(recording):
         return True
-    return can_tell_of_harm(seen, has_log=has_log_of(recording.root, seen.node, seen.window))
+    return can_tell_of_harm(seen, has_log=_has_log(recording, seen))
+
+
+def _has_log(recording: Recording, seen: Observation) -> bool:
+    """One that was read, though it may be silent."""
+    if not is_imported(recording) or tells_log(seen):
+        return True
+    return has_log_of(recording.root, seen.node, seen.window)
 
 
 def _unsampled(seen: Observation, like: Group) -> tuple[str, ...]:
