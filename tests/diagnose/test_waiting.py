@@ -71,7 +71,7 @@ def test_who_has_the_core_at_all_other_times_too_does_not_say_why_it_was_then() 
     assert told.verdict.root_cause is None
     trainer = next(one for one in told.suspects if one.culprit.comm == "trainer")
     assert trainer.confidence == "low"
-    assert "but so it does for 100 % of the time that nobody is harmed" in trainer.summary
+    assert "but so it is for 100 % of the time that nobody is harmed" in trainer.summary
     assert ", every" not in trainer.summary
 
 
@@ -85,3 +85,21 @@ def test_a_line_that_does_not_say_how_long_tells_nothing_of_a_length(
     told = judged(scene(seen, [harm], [occupant("worker", 0.8, user_share=1.0)]))
     (link,) = (one for one in told.chain if one.role != "symptom")
     assert link.tests.dose == dose
+
+
+@pytest.mark.parametrize(("others", "is_suspected"), [(4, True), (20, False)])
+def test_who_takes_turns_with_others_keeps_nobody_from_a_core(
+    others: int, is_suspected: bool
+) -> None:
+    """By chance it was there each time; real-time priority leaves others five percent."""
+    harm = [symptom(at, 6.0, "db") for at in (100.0, 200.0, 300.0)]
+    seen = observation(load=load({1: [100] * 600}, mode=0), timed=(span(0, 600),))
+    there = occupant("batch", 0.95, user_share=1.0, longest_run=span(101, 106))
+    made = scene(seen, harm, [replace(there, others_between=others)])
+    windows = tuple(span(at, at + 6.0) for at in (100.0, 200.0, 300.0))
+    told = judged(replace(made, presence={"batch": windows}))
+    assert (told.verdict.root_cause is not None) == is_suspected
+    if not is_suspected:
+        (first, *_) = told.suspects
+        assert "is on CPU 1 in user mode" in first.summary
+        assert "others had their turns there, 17 % of that time" in first.summary

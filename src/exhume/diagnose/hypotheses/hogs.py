@@ -9,12 +9,10 @@ from statistics import mean, median, pstdev
 import numpy as np
 
 from exhume.detect import shown
-from exhume.diagnose.four_tests import same_length, widened
 from exhume.diagnose.holding import Holder, held_core, holders
 from exhume.diagnose.kernel_paths import matches
-from exhume.diagnose.measured import share_elsewhere
+from exhume.diagnose.merely_there import doubt, unknown_place
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
-from exhume.diagnose.symptoms import says_how_long
 from exhume.diagnose.waiting import had_room, not_waiting
 from exhume.model.case import Actions, Confidence, Party, Tests
 from exhume.model.occupancy import Occupant
@@ -67,25 +65,19 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
     victim = scene.symptom.victim
     # Of a lockup the core is all that is known of the victim.
     harm = f"{victim.name} can't run" if victim != Party(core=scene.core) else "nobody else runs"
-    harm = f"and {harm} there meanwhile"
+    said = f"keeps CPU {scene.core} to itself {word}{every}, and {harm} there meanwhile"
     at_most = _at_most(occupant, kind)
-    is_merely_there = kind == "userspace-hog" and _is_merely_there(scene, holder, step.tests)
-    if is_merely_there:
+    merely = doubt(scene, holder, step.tests, is_fair=kind == "userspace-hog")
+    if merely and not priority:
         at_most = "low"
-    if is_merely_there or scene.place == step.tests.dose == "untested":
-        harm = f"but whether {victim.name} waited for that core is not known"
-    else_too = 0.0 if priority else _else_too(scene, holder, step.tests)
-    if else_too:
-        at_most = "low"
-        harm = f"but so it does for {100 * else_too:.0f} % of the time that nobody is harmed"
+        said = f"is on CPU {scene.core} {word}{every}, but {merely}"
+    elif scene.place == step.tests.dose == "untested":
+        said = f"keeps CPU {scene.core} to itself {word}{every}, but {unknown_place(scene)}"
     waits = _waits(occupant, kind)
     return Suspicion(
         kind=kind,
         culprit=culprit,
-        summary=(
-            f"{occupant.name} keeps CPU {scene.core} to itself {word}{every}, {harm}"
-            f"{_unsaid(occupant, kind)}"
-        ),
+        summary=f"{occupant.name} {said}{_unsaid(occupant, kind)}",
         steps=steps if at_most == "low" else (*steps[:-1], _as_root(steps[-1])),
         depth=2 if kind == "realtime-hog" else 1,
         payer=culprit,
@@ -97,29 +89,6 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
         or ("" if priority else _shares(holder)),
         at_most=at_most,
     )
-
-
-def _is_merely_there(scene: Scene, holder: Holder, known: Tests) -> bool:
-    """Fair neighbours take turns with it, and whoever may run elsewhere does. So where nobody knows
-    that the victim had to run there, one that just happens to be busy then is no suspect: it must
-    have been so each time and not else, or for as long as the victim was late."""
-    if scene.place == "passed" or known.counterfactual == "passed":
-        return False
-    told = [stall.window for stall in holder.stalls if says_how_long(stall.symptom)]
-    held = [
-        sum(one.seconds for one in holder.causes if one.overlaps(widened(harm))) for harm in told
-    ]
-    return same_length(held, [harm.seconds for harm in told]) != "passed"
-
-
-def _else_too(scene: Scene, holder: Holder, known: Tests) -> float:
-    """How much of the time that nobody is harmed it has that core too, where that is most of it
-    and nothing ties it to the harm; else 0. Then it does not say why it was just then."""
-    if "passed" in (known.dose, known.counterfactual):
-        return 0.0
-    harms = [one.window for one in (*scene.like, *scene.others)]
-    share = share_elsewhere(holder.causes, harms, scene.seen.timed)
-    return share if share >= _HALF else 0.0
 
 
 def _kernel_thread(scene: Scene, holder: Holder) -> Suspicion:
