@@ -12,7 +12,8 @@ from exhume.diagnose.judge import case_of
 from exhume.diagnose.scene import Scene
 from exhume.diagnose.waiting import had_room, to_be_asked
 from exhume.model.case import Case, Symptom
-from tests.diagnose.made_up import load, observation, occupant, scene, span, symptom
+from exhume.model.window import Window
+from tests.diagnose.made_up import load, observation, occupant, process, scene, span, symptom
 
 HARM = [symptom(at, 6.0, "db") for at in (100.0, 200.0, 300.0)]
 
@@ -103,3 +104,14 @@ def test_who_takes_turns_with_others_keeps_nobody_from_a_core(
         (first, *_) = told.suspects
         assert "is on CPU 1 in user mode" in first.summary
         assert "others had their turns there, 17 % of that time" in first.summary
+
+
+@pytest.mark.parametrize(
+    ("sampled", "is_ruled_out"), [(span(0, 600), True), (span(400, 600), False)]
+)
+def test_who_was_elsewhere_is_ruled_out_only_where_it_was_looked(
+    sampled: Window, is_ruled_out: bool
+) -> None:
+    seen = observation(timed=(sampled,), processes=(process("busy", 300.0),))
+    told = judged(scene(seen, HARM, [occupant("nobody", 0.01)]))
+    assert bool(told.rejected) == is_ruled_out

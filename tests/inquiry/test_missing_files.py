@@ -224,3 +224,16 @@ def test_where_zombies_were_counted_nothing_is_missing(tmp_path: Path) -> None:
 def test_what_a_recorder_wrote_was_not_imported(tmp_path: Path) -> None:
     write_segment(tmp_path, by_hand([]))
     assert not is_imported(Recording.open(tmp_path))
+
+
+def test_where_samples_of_another_time_are_placed_by_a_guess_it_is_said(tmp_path: Path) -> None:
+    """As when somebody copied the files: each of them was last written just now."""
+    failed = "2026-11-15T20:15:40.000Z ERROR health check timed out after 2.0s\n"
+    log = made.write(tmp_path / "app.log", failed)
+    names = made.write(tmp_path / "kallsyms", made.KALLSYMS)
+    plain = made.write(tmp_path / "perf.data", made.capture(40.0).file())
+    (said,) = (gap for gap in case_of(tmp_path, "plain", log, plain, names).gaps if "guess" in gap)
+    assert said.startswith("when perf.data was recorded is a guess by the time of its file")
+    assert "--offset" in said
+    named = made.write(tmp_path / CAPTURE, made.capture(40.0).file())
+    assert not any("guess" in gap for gap in case_of(tmp_path, "named", log, named, names).gaps)

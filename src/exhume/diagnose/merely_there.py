@@ -11,14 +11,15 @@ from exhume.model.case import Tests
 
 _HALF = 0.5
 _MOST_TURNS, _LEAST_SAMPLES = 0.07, 100
-"""In user mode nobody keeps others from a core for long but by real-time priority, and that leaves
-them a twentieth of each second. Where they had more they took turns, and so would the victim."""
+"""Nobody keeps others from a core but inside the kernel, where it does not let go, or by real-time
+priority, and that leaves them a twentieth of each second. Where they had more they took turns, and
+so would the victim have done."""
 
 
 def doubt(scene: Scene, holder: Holder, known: Tests, *, is_fair: bool) -> str:
     """Why it explains little that it was there; empty where nothing says so. `is_fair`: it was in
-    user mode, and no real-time priority of its is known."""
-    turns = _turns_of_others(holder) if is_fair else 0.0
+    user mode, and no real-time priority of it is known."""
+    turns = _turns_of_others(holder)
     if turns > _MOST_TURNS:
         return f"others had their turns there, {100 * turns:.0f} % of that time"
     share = _else_too(scene, holder, known)

@@ -21,7 +21,7 @@ from exhume.diagnose.together import Told, together, unexplained
 from exhume.diagnose.told import told_holds, told_occupant, with_told
 from exhume.diagnose.waiting import to_be_asked
 from exhume.diagnose.witnesses import can_tell_of_harm, is_unnamed, mute_samples, tells_log
-from exhume.ingest.manifest import has_log_of
+from exhume.ingest.manifest import has_log_of, placed_by_file_time
 from exhume.inquiry.asked import Question, asked, unanswered
 from exhume.inquiry.crowds import crowds
 from exhume.inquiry.job_log import other_nodes
@@ -136,7 +136,11 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
     worst = tuple(group[0] for group in inquiry.groups)
     besides, during = split(findings(seen) if with_risks else (), [one.window for one in like])
     risks = risks_of(seen, besides)
-    gaps = (*_unsampled(seen, scene.like), *gaps_of(inquiry.recording, seen))
+    gaps = (
+        *_misplaced(inquiry.recording, inquiry.seen, scene.like),
+        *_unsampled(seen, scene.like),
+        *gaps_of(inquiry.recording, seen),
+    )
     case = case_of(seen, scene, suspicions, worst, risks, gaps)
     # Of a guess about the failure's own seconds and the cause of harm before it the better is told.
     if case.verdict.confidence != "high":
@@ -255,6 +259,21 @@ def _unsampled(seen: Observation, like: Group) -> tuple[str, ...]:
     return (
         f"{known} of these {len(like)} were sampled, and who was on a core is told of those; of "
         "the others it is not known",
+    )
+
+
+def _misplaced(recording: Recording, seen: Observation, like: Group) -> tuple[str, ...]:
+    """Samples of another time than the harm, where their time is a guess."""
+    if not is_imported(recording) or any(is_covered(one.window, seen.timed) for one in like):
+        return ()
+    captures = placed_by_file_time(recording.root, seen.node)
+    if not captures:
+        return ()
+    name = captures[0] + (f" and {len(captures) - 1} more" if len(captures) > 1 else "")
+    return (
+        f"when {name} was recorded is a guess by the time of its file, which any copy changes: if "
+        "it is of the time of the harm, import it with --offset, or by a name that says when it "
+        "began (perf-NODE-YYYYMMDD-HHMMSS.data)",
     )
 
 
