@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -13,7 +14,17 @@ from exhume.diagnose.scene import Scene
 from exhume.diagnose.waiting import had_room, to_be_asked
 from exhume.model.case import Case, Symptom
 from exhume.model.window import Window
-from tests.diagnose.made_up import load, observation, occupant, process, scene, span, symptom
+from tests.diagnose.made_up import at as at_ns
+from tests.diagnose.made_up import (
+    load,
+    observation,
+    occupant,
+    process,
+    scene,
+    series,
+    span,
+    symptom,
+)
 
 HARM = [symptom(at, 6.0, "db") for at in (100.0, 200.0, 300.0)]
 
@@ -115,3 +126,17 @@ def test_who_was_elsewhere_is_ruled_out_only_where_it_was_looked(
     seen = observation(timed=(sampled,), processes=(process("busy", 300.0),))
     told = judged(scene(seen, HARM, [occupant("nobody", 0.01)]))
     assert bool(told.rejected) == is_ruled_out
+
+
+@pytest.mark.parametrize(("waited_us", "is_suspected"), [(900_000, True), (2_000, False)])
+def test_who_waits_for_a_core_leaves_pressure(waited_us: int, is_suspected: bool) -> None:
+    windows = tuple(span(at, at + 6.0) for at in (100.0, 200.0, 300.0))
+    gains = [waited_us if any(w.contains(at_ns(i)) for w in windows) else 2_000 for i in range(600)]
+    pressure = series("pressure.cpu.some_us", np.cumsum(gains).tolist())
+    seen = observation(
+        load=load({1: [100] * 600}, mode=0), timed=(span(0, 600),), series=[pressure]
+    )
+    made = scene(seen, HARM, [occupant("batch", 0.99, user_share=1.0, longest_run=span(101, 106))])
+    told = judged(replace(made, presence={"batch": windows}))
+    assert (told.verdict.root_cause is not None) == is_suspected
+    assert is_suspected != any("by the pressure" in one.reason for one in told.rejected)

@@ -10,6 +10,7 @@ from exhume.derive.rates import rates
 from exhume.diagnose.four_tests import widened
 from exhume.diagnose.measured import is_covered
 from exhume.diagnose.scene import Scene
+from exhume.diagnose.second_opinion import left_no_pressure
 from exhume.diagnose.symptoms import name_and_pid
 from exhume.model.observation import CoreLoad
 from exhume.model.window import Window
@@ -43,7 +44,21 @@ def not_waiting(scene: Scene) -> str:
                 harmed += like.window.seconds
     if harmed and waited < _LEAST_WAITED * harmed:
         return f"{victim.name} waited only {waited:.2f} s for a core in {harmed:.0f} s of harm"
-    return ""
+    return _left_no_trace(scene)
+
+
+def _left_no_trace(scene: Scene) -> str:
+    """Who waits for a core leaves pressure, whoever has the core."""
+    if scene.symptom.kind != "job-failure":
+        return ""
+    long = [one.window for one in scene.like if one.window.seconds >= _LEAST_SECONDS]
+    free = [window for window in long if left_no_pressure(scene.seen, window)]
+    if not free or len(free) < _HALF * len(long):
+        return ""
+    return (
+        f"{scene.symptom.victim.name} did not wait for a core: hardly anybody did, by the "
+        "pressure on the cores"
+    )
 
 
 def had_room(scene: Scene) -> str:
