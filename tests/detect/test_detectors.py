@@ -153,6 +153,19 @@ def test_many_zombies_and_fast_growth_are_told_and_few_are_not() -> None:
     assert not found("zombie-cgroups", grown(300, 2))
 
 
+def test_memory_cgroups_that_nobody_counted_are_told_of_where_they_grow() -> None:
+    def tracked(first: int, last: int) -> Observation:
+        values = np.linspace(first, last, 40).astype(int).tolist()
+        return observation(series=[series("memcg.tracked", values, every=10.0)])
+
+    (one,) = found("memory-cgroups-growth", tracked(90, 21_900))
+    assert "21,900 memory cgroups, 201,323 more an hour" in one.claim
+    assert not found("memory-cgroups-growth", tracked(21_900, 21_902))
+    assert not found("memory-cgroups-growth", tracked(90, 300)), "pods that were started"
+    counted = replace(tracked(90, 21_900), zombies=zombies({0.0: 10, 390.0: 10}))
+    assert not found("memory-cgroups-growth", counted)
+
+
 def test_what_walks_zombies_is_not_said_of_an_unknown_kernel() -> None:
     seen = observation(zombies=zombies({0.0: 70_000, 300.0: 70_000}))
     (known,) = found("zombie-cgroups", seen)

@@ -412,7 +412,7 @@ def test_that_memory_ran_out_is_told_by_how_little_there_was(
 
 @pytest.mark.parametrize(
     ("used_mib", "held_mib", "confidence"),
-    [(200, 190, "medium"), (200, 20, "low"), (100, 90, "low")],
+    [(200, 190, "medium"), (200, 90, "low"), (200, 20, "low"), (100, 90, "low")],
 )
 def test_a_log_alone_tells_of_a_full_cgroup_by_what_it_used_of_its_limit(
     used_mib: int, held_mib: int, confidence: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from exhume.diagnose.place import place_of
 from exhume.diagnose.symptoms import symptoms
+from exhume.model.case import Party
 from exhume.model.evidence import IrqLine
 from tests.diagnose.made_up import event, load, observation, symptom
 
@@ -70,3 +72,21 @@ def test_a_queue_is_found_by_the_device_that_the_kernel_names(
     harm = symptom(310, 5.6, victim, "network-reset", text=text)
     place = place_of(observation(lines=lines), [harm], ())
     assert (place.core, place.known) == (9, "passed")
+
+
+@pytest.mark.parametrize(("kind", "known"), [("held-thread", "untested"), ("lockup", "passed")])
+def test_where_another_one_was_held_is_no_proof_that_the_victim_waited_there(
+    kind: str, known: str
+) -> None:
+    other = replace(symptom(99.0, 6.0, kind=kind), victim=Party(comm="walker", core=7))
+    place = place_of(observation(), [symptom(103.0, 1.0, "job")], [other])
+    assert (place.core, place.known) == (7, known)
+
+
+def test_a_few_samples_are_a_hint_of_where_a_victim_waits() -> None:
+    harm = [symptom(103.0, 1.0, "job")]
+    place = place_of(observation(seldom_cores={"job": (7,)}), harm, ())
+    assert (place.core, place.known) == (7, "untested")
+    assert place_of(observation(seldom_cores={"job": (7, 3)}), harm, ()).core is None
+    place = place_of(observation(process_cores={"job": (7,)}), harm, ())
+    assert (place.core, place.known) == (7, "passed")

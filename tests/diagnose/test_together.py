@@ -40,6 +40,15 @@ def test_the_cause_of_other_harm_comes_right_after_the_worst_ones() -> None:
     assert [one.culprit.comm for one in case.suspects] == ["hog", "leaker", "c", "d"]
 
 
+def test_a_guess_at_the_worst_harm_comes_after_the_causes_of_others() -> None:
+    main = told((harm(10, "a", 0, "job-failure"),))
+    guess = suspect("neighbour", confidence="low")
+    main = Told(main.like, replace(main.case, suspects=(guess,)))
+    case = together(main, [told((harm(100, "b", 1),), suspect("leaker"))])
+    assert case.verdict.root_cause is None
+    assert [one.culprit.comm for one in case.suspects] == ["leaker", "neighbour"]
+
+
 def test_the_same_cause_is_listed_once() -> None:
     main = told((harm(10, "a", 0),), suspect("hog"))
     case = together(main, [told((harm(100, "b", 1),), suspect("hog"))])

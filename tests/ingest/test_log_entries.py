@@ -114,6 +114,19 @@ def test_the_frames_of_a_lockup_are_kept_the_innermost_first(tmp_path: Path) -> 
     assert (event.core, event.pid, event.subject) == (1, 172, "statsd-node")
 
 
+KILL = """\
+[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name
+[    102]  1000   102    16247    15700   180224        0           500 store
+[   1103]     0  1103    36481    34000   331776        0          -900 agent
+Out of memory: Killed process 102 (store) total-vm:64988kB, anon-rss:61568kB, file-rss:1200kB"""
+
+
+def test_of_a_kill_it_is_kept_who_had_the_memory(tmp_path: Path) -> None:
+    lines = [f"[  298.26{n:04}] {line}" for n, line in enumerate(KILL.split("\n"))]
+    (event,) = events(read(tmp_path / "a", "\n".join(lines)))
+    assert (event.fields["largest_comm"], event.fields["largest_pid"]) == ("agent", 1103)
+
+
 HARD = "NMI watchdog: Watchdog detected hard LOCKUP on cpu 7"
 STALL = "rcu: \t7-....: (59999 ticks this GP) idle=b02/1/0x4000000000000000 softirq=1/2 fqs=14"
 

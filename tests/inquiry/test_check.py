@@ -103,7 +103,7 @@ def test_a_fresh_recording_tells_what_loops_and_leaks(tmp_path: Path, story: Rec
     assert found["interrupt-imbalance"].subject == "eth0"
     assert "zombie-walking-kernel" in found
     assert answer.harmed.startswith("network-reset of eth0 queue 5")
-    assert answer.harmed.endswith("; exhume why --last 1h tells the cause")
+    assert answer.harmed.endswith("; exhume why --last 1h says what is known of why")
 
 
 def test_files_that_do_not_tell_are_not_clean(tmp_path: Path) -> None:

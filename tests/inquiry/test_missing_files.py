@@ -9,7 +9,7 @@ import pytest
 
 from exhume.cli.cores import ask
 from exhume.cli.main import main
-from exhume.inquiry.asked import CANT_TELL, Question
+from exhume.inquiry.asked import CANT_TELL, NO_LOG, Question
 from exhume.inquiry.check import check_imported
 from exhume.inquiry.why import why
 from exhume.model.case import Case
@@ -141,7 +141,8 @@ def test_samples_without_names_cannot_tell_that_nobody_was_harmed(tmp_path: Path
     assert (bare.verdict.status, bare.verdict.summary) == ("unknown", CANT_TELL)
     assert (bare.symptom, bare.suspects) == (None, ())
     assert any("/proc/kallsyms" in gap for gap in bare.gaps)
-    assert case_of(tmp_path, "named", path, names).verdict.status == "healthy"
+    named = case_of(tmp_path, "named", path, names)
+    assert (named.verdict.status, named.verdict.summary) == ("healthy", NO_LOG)
     unnamed = re.sub(r"\S+ \(\[kernel", "[unknown] ([kernel", made.script(40.0))
     text = made.write(tmp_path / "perf-node-1-20261115-201517-40s.txt", unnamed)
     assert case_of(tmp_path, "text", text).verdict.status == "unknown"
@@ -167,7 +168,8 @@ def test_a_log_that_is_silent_tells_that_nobody_was_harmed(tmp_path: Path) -> No
     path = made.write(tmp_path / CAPTURE, made.capture(40.0).file())
     lines = "".join(QUIET.format(second) for second in range(8))
     log = made.write(tmp_path / "kern.log", lines)
-    assert case_of(tmp_path, "both", path, log).verdict.status == "healthy"
+    both = case_of(tmp_path, "both", path, log).verdict
+    assert (both.status, both.summary) == ("healthy", "nobody was harmed in this window")
     stuck = lines.replace("node-1", "node-2").replace("eth0: link", "watchdog: BUG: soft lockup")
     do_import(tmp_path / "two", path, made.write(tmp_path / "other.log", stuck))
     recording = Recording.open(tmp_path / "two" / "node-1")
@@ -222,3 +224,16 @@ def test_where_zombies_were_counted_nothing_is_missing(tmp_path: Path) -> None:
 def test_what_a_recorder_wrote_was_not_imported(tmp_path: Path) -> None:
     write_segment(tmp_path, by_hand([]))
     assert not is_imported(Recording.open(tmp_path))
+
+
+def test_where_samples_of_another_time_are_placed_by_a_guess_it_is_said(tmp_path: Path) -> None:
+    """As when somebody copied the files: each of them was last written just now."""
+    failed = "2026-11-15T20:15:40.000Z ERROR health check timed out after 2.0s\n"
+    log = made.write(tmp_path / "app.log", failed)
+    names = made.write(tmp_path / "kallsyms", made.KALLSYMS)
+    plain = made.write(tmp_path / "perf.data", made.capture(40.0).file())
+    (said,) = (gap for gap in case_of(tmp_path, "plain", log, plain, names).gaps if "guess" in gap)
+    assert said.startswith("when perf.data was recorded is a guess by the time of its file")
+    assert "--offset" in said
+    named = made.write(tmp_path / CAPTURE, made.capture(40.0).file())
+    assert not any("guess" in gap for gap in case_of(tmp_path, "named", log, named, names).gaps)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from exhume.derive.oom_tasks import OomTasks
 from exhume.derive.signatures import FieldValue, Match, Signature, match
 from exhume.derive.stamps import StampFinder, Years
 from exhume.model.event import Event
@@ -46,8 +47,16 @@ def events_of(
     keep_level: int = _WARNING,
 ) -> tuple[Event, ...]:
     """Every line that matches, and unmatched ones at `keep_level` or worse, in order of time."""
-    matched = ((line, match(line.text, signatures)) for line in lines)
-    kept = ((line, one) for line, one in matched if one is not None or line.level <= keep_level)
+    tasks = OomTasks()
+    kept = []
+    for line in lines:
+        if tasks.takes(line.text, line.time_ns):
+            continue
+        found = match(line.text, signatures)
+        if more := tasks.about(found, line.time_ns):
+            kept.append((replace(line, fields={**line.fields, **more}), found))
+        elif found is not None or line.level <= keep_level:
+            kept.append((line, found))
     return folded_events(kept, kind=kind)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exhume.derive.rates import rates
-from exhume.derive.zombies import walker_of
+from exhume.derive.zombies import known, slope, walker_of
 from exhume.detect import shown
 from exhume.detect.storms import storms
 from exhume.model.finding import Finding
@@ -52,6 +52,24 @@ def zombies(seen: Observation) -> Iterator[Finding]:
         subject=holder,
         figures=figures,
         check=f"exhume zombies {shown.span(seen.window)}",
+    )
+
+
+def uncounted(seen: Observation) -> Iterator[Finding]:
+    """Where nobody counted those with a directory: that the kernel keeps more and more of them."""
+    if seen.zombies is not None and seen.zombies.zombies is not None:
+        return
+    wall, values = known(seen.node_series("memcg.tracked"))
+    found = slope(wall, values.astype(float))
+    if found is None or found.low_per_hour < FAST_GROWTH or values[-1] < MANY_ZOMBIES:
+        return
+    yield Finding(
+        "memory-cgroups-growth",
+        f"the kernel keeps {values[-1]:,} memory cgroups, {found.per_hour:,.0f} more an hour; "
+        "whether they are zombies only a count of directories tells",
+        seen.window,
+        figures={"tracked": int(values[-1]), "growth_per_hour": round(found.per_hour, 1)},
+        check=shown.series("memcg.tracked", seen.window),
     )
 
 

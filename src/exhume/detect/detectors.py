@@ -21,6 +21,7 @@ DETECTORS: tuple[Detector, ...] = (
     network.crowded,
     network.limits,
     cgroups.zombies,
+    cgroups.uncounted,
     cgroups.throttled,
     loops.crash_loops,
     loops.fork_storms,

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from exhume.diagnose import four_tests, measured
 from exhume.diagnose.scene import Proof, Scene, Stall, Step
+from exhume.diagnose.symptoms import says_how_long
 from exhume.model.case import Outcome, Tests
 from exhume.model.occupancy import Hold, Occupant
 from exhume.model.window import Window
@@ -147,7 +148,6 @@ def held_core(scene: Scene, holder: Holder, doing: str) -> Step:
 
 def _dose(scene: Scene, holder: Holder) -> Outcome:
     """The longer it held the core, the later the victim was."""
-    late = [stall.window.seconds for stall in holder.stalls]
     found: Outcome = "untested"
     if any(h.comm == holder.occupant.comm and h.is_one_call for h in scene.seen.holds):
         found = four_tests.dose(*_by_hold(holder))
@@ -159,8 +159,9 @@ def _dose(scene: Scene, holder: Holder) -> Outcome:
     if elsewhere >= _MOSTLY:
         return "untested"
     # Holds that go on from one stall to the next have no length of their own: its time counts.
-    there = [0.0 if s.holder is None else s.holder.core_ns / 1e9 for s in holder.stalls]
-    return four_tests.same_length(there, late)
+    told = [stall for stall in holder.stalls if says_how_long(stall.symptom)]
+    there = [0.0 if s.holder is None else s.holder.core_ns / 1e9 for s in told]
+    return four_tests.same_length(there, [stall.window.seconds for stall in told])
 
 
 def _load_proof(scene: Scene, window: Window) -> Proof | None:

@@ -53,11 +53,20 @@ def place_of(seen: Observation, group: Sequence[Symptom], others: Sequence[Sympt
     )
     if told:
         core = told.most_common(1)[0][0]
-        return Place(core, "passed", f"other symptoms at the same time name CPU {core}")
+        # Of whoever was held the samples tell where it was, and of no victim where that waited.
+        by_others = any(one.victim.core == core and one.kind != "held-thread" for one in others)
+        return Place(
+            core,
+            "passed" if by_others else "untested",
+            f"other symptoms at the same time name CPU {core}",
+        )
     held = _held_core(seen, group, ran_on)
-    if held is None:
-        return NOWHERE
-    return Place(held, "untested", f"CPU {held} was held whenever the victim waited")
+    if held is not None:
+        return Place(held, "untested", f"CPU {held} was held whenever the victim waited")
+    met_on = seen.seldom_cores.get(victim, ()) if not ran_on else ()
+    if len(met_on) == 1:
+        return Place(met_on[0], "untested", f"the few samples of {victim} are of CPU {met_on[0]}")
+    return NOWHERE
 
 
 def _queue_core(seen: Observation, symptom: Symptom) -> Place | None:

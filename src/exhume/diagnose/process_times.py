@@ -21,7 +21,8 @@ from exhume.model.window import Window
 _JIFFIES = 100.0
 """In a second: what the kernel shows to user space is in hundredths, whatever its own clock."""
 _HALF, _NEARLY = 0.5, 0.9
-_LEAST_READINGS = 8
+LEAST_READINGS = 8
+"""Of where a process was: one or two name a core of anybody, also of those who may run anywhere."""
 
 
 class TimedHolder(Struct, frozen=True):
@@ -71,7 +72,7 @@ def cores_of(seen: Observation, comm: str) -> tuple[int, ...]:
         if name_and_pid(one.instance)[0] == comm
     ]
     values = np.concatenate(found) if found else np.empty(0, np.int64)
-    if len(values) < _LEAST_READINGS:
+    if len(values) < LEAST_READINGS:
         return ()
     return tuple(sorted({int(core) for core in values}))
 

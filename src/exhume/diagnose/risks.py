@@ -12,9 +12,9 @@ from exhume.model.window import Window
 
 # Findings that are a risk by themselves; all others are what busy machines look like.
 _RISKY = (
-    "crash-loop", "restart-loop", "zombie-cgroups", "interrupt-imbalance", "kernel-memory-growth",
-    "starved-network-thread", "deferred-softirqs", "packets-dropped", "network-limit", "cpu-steal",
-    "swap-storm", "realtime-hog",
+    "crash-loop", "restart-loop", "zombie-cgroups", "memory-cgroups-growth", "interrupt-imbalance",
+    "kernel-memory-growth", "starved-network-thread", "deferred-softirqs", "packets-dropped",
+    "network-limit", "cpu-steal", "swap-storm", "realtime-hog",
 )  # fmt: skip
 _MOST_OF_A_KIND = 5
 

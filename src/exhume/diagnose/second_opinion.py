@@ -24,7 +24,7 @@ more than four tenths of that, sleeps less than a twentieth."""
 
 def is_denied(seen: Observation, instance: str, wait: Window) -> bool:
     """`instance` of fields of `process`. Where nobody else tells, nobody denies it."""
-    return _was_asleep(seen, instance, wait) or _left_no_pressure(seen, wait)
+    return _was_asleep(seen, instance, wait) or left_no_pressure(seen, wait)
 
 
 def _was_asleep(seen: Observation, instance: str, wait: Window) -> bool:
@@ -36,7 +36,7 @@ def _was_asleep(seen: Observation, instance: str, wait: Window) -> bool:
     return bool((states.values[inside] == 0).any())
 
 
-def _left_no_pressure(seen: Observation, wait: Window) -> bool:
+def left_no_pressure(seen: Observation, wait: Window) -> bool:
     """Pressure is the mean of all cores, weighted by how long each had something to do; the one
     that was waited for had all the time."""
     pressure = seen.node_series("pressure.cpu.some_us")

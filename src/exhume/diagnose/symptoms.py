@@ -73,6 +73,7 @@ _RANK = (
 )  # fmt: skip
 _LENGTHS = ("late_seconds", "since_napi_seconds", "stalled_seconds", "ran_seconds")
 _MOST_BEFORE_NS = 60 * SECOND_NS
+_UNSAID_NS = SECOND_NS
 _ONE_HARM_NS = 2 * SECOND_NS
 """Lines of different kinds about one victim within this time are about one harm."""
 _REFUSED = re.compile(r"(?i)refused|reset by peer|broken pipe|no such file|no route to host")
@@ -217,13 +218,18 @@ def _victim(event: EventAnswer, kind: str) -> Party:
 
 def _when(event: EventAnswer) -> Window:
     """A line is written when the harm is noticed; how long it went on before, some lines say."""
-    before = SECOND_NS
+    before = _UNSAID_NS
     for name in _LENGTHS:
         length = event.fields.get(name)
         if isinstance(length, int | float) and length > 0:
             before = min(_MOST_BEFORE_NS, round(length * SECOND_NS))
             break
     return Window(event.wall_ns - before, event.wall_ns + 1)
+
+
+def says_how_long(one: Symptom) -> bool:
+    """Where a line does not, the second before it stands for the harm."""
+    return not one.event_class or one.window.end_ns - one.window.start_ns != _UNSAID_NS + 1
 
 
 # --- ready, and not run ----------------------------------------------------------------------

@@ -59,7 +59,9 @@ def together(main: Told, besides: Sequence[Told]) -> Case:
     """The verdict stays the worst one's; its suspects are followed by the causes of the rest."""
     own = main.case.suspects
     others = [one.case.suspects[0] for one in besides if one.case.verdict.root_cause is not None]
-    listed = [*own[:1], *others, *own[1:]]
+    # Of harm that nothing explains well the first is but a guess.
+    first = own[:1] if main.case.verdict.root_cause is not None else ()
+    listed = [*first, *others, *own[len(first) :]]
     return replace(main.case, suspects=tuple(_once(listed))[:MOST_SUSPECTS])
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from exhume.ingest.piece import Claim, Trust
 from exhume.ingest.record_options import is_of_some, record_options
+from exhume.ingest.report import BY_FILE_TIME
 from exhume.perf.datafile import PerfData
 from exhume.perf.script_header import ScriptHeader, captured_at
 
@@ -131,9 +132,9 @@ class ClockHints(Struct, frozen=True):
             is_local &= not says_zone(written_to)
             return Claim(started - began_ns, Trust.FILE_NAME, how, is_local)
         if (written := _captured_ns(captured, zone)) is not None:
-            how = f"guessed: it ended when its header says it was captured, {taken}"
+            how = f"{BY_FILE_TIME} its header says it was captured, {taken}"
             return Claim(written - done_ns, Trust.FILE_TIME, how)
-        how = "guessed: it ended when the file was last written; --offset sets it"
+        how = f"{BY_FILE_TIME} the file was last written; --offset sets it"
         return Claim(written_ns(path) - last_ns, Trust.FILE_TIME, how)
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from exhume.derive.cron_lines import CronStart, cron_events, cron_start, is_by_cron
 from exhume.derive.log_events import LogLine, folded_events
+from exhume.derive.oom_tasks import OomTasks
 from exhume.derive.signatures import FieldValue, Match, job_log, kernel_log, match
 from exhume.derive.unit_lines import is_unit_line, unit_events
 from exhume.ingest.call_traces import TraceReader
@@ -68,6 +69,7 @@ class HostEvents(Struct):
     _exited: dict[str, int] = field(default_factory=dict)
     _second: int = -1
     _trace: TraceReader = field(default_factory=TraceReader)
+    _tasks: OomTasks = field(default_factory=OomTasks)
     _last: Entry | None = None
     _last_found: Match | None = None
     _parts: int = 1
@@ -82,7 +84,7 @@ class HostEvents(Struct):
         """True where a signature knows it."""
         if entry.is_rest and self._is_rest_of_last(entry):
             return True
-        if entry.is_kernel and self._trace.takes(entry.text, entry.time_ns):
+        if entry.is_kernel and self._is_below(entry):
             return False
         if not entry.is_kernel and (started := cron_start(entry.text, entry.program)):
             self._at_second(entry.time_ns)
@@ -100,6 +102,12 @@ class HostEvents(Struct):
             self._keep(entry, found)
         return found is not None or bool(happened)
 
+    def _is_below(self, entry: Entry) -> bool:
+        """Part of what the kernel prints with a line that means something."""
+        return self._trace.takes(entry.text, entry.time_ns) or self._tasks.takes(
+            entry.text, entry.time_ns
+        )
+
     def _at_second(self, time_ns: int) -> None:
         if time_ns // SECOND_NS != self._second:
             self.flush()
@@ -112,6 +120,7 @@ class HostEvents(Struct):
         line = LogLine(entry.time_ns, entry.text, level, fields)
         if entry.is_kernel:
             self._kernel.append((line, found))
+            fields |= self._tasks.about(found, entry.time_ns)
             if found is not None:
                 self._trace.opened_by(found, entry.time_ns, fields)
         elif found is not None and is_unit_line(found):

@@ -18,7 +18,7 @@ from exhume.ingest.boot_marks import NO_MARKS
 from exhume.ingest.inputs import Input
 from exhume.ingest.overlaps import Covered
 from exhume.ingest.piece import Claim, ClockKind, Trust
-from exhume.ingest.report import ZONE_IN_DOUBT, InputReport
+from exhume.ingest.report import BY_FILE_TIME, ZONE_IN_DOUBT, InputReport
 from exhume.model.window import Window
 from exhume.store import layout
 
@@ -107,6 +107,18 @@ def has_log_of(root: Path, node: str, window: Window) -> bool:
         told.start_ns < window.end_ns and max(told.end_ns, one.modified_ns) > window.start_ns
         for one, told in logs
     )
+
+
+def placed_by_file_time(root: Path, node: str) -> tuple[str, ...]:
+    """The captures of that node of which nothing else tells when they were taken. `root`: as
+    above."""
+    found = [
+        Path(one.path).name
+        for folder in (root, root.parent)
+        for one in Manifest(layout.import_path(folder)).all()
+        if one.node == node and one.report.kept and one.report.clock.startswith(BY_FILE_TIME)
+    ]
+    return tuple(dict.fromkeys(found))
 
 
 def _is_in_doubt(one: Finished) -> bool:

@@ -12,6 +12,10 @@ ZONE_IN_DOUBT = "no other file tells of that time"
 """So begins the note on a log whose local times may be of another zone than was taken."""
 
 
+BY_FILE_TIME = "guessed: it ended when"
+"""So begins how a capture was placed that nothing but its file's time, or its header's, places."""
+
+
 class InputReport(Struct, frozen=True):
     path: str
     format: str

@@ -18,6 +18,7 @@ AROUND_NS = 1800 * 1_000_000_000
 """On each side of an instant that is asked about."""
 _NOTICED_NS = 5 * 1_000_000_000
 """Who asks about an instant has seen what came of it: the harm may be over by then."""
+NO_LOG = "nobody was held in the kernel; of other harm a log would tell, and none is here"
 CANT_TELL = "not enough evidence: these files can't tell whether anybody was harmed"
 
 
@@ -64,11 +65,11 @@ def asked(groups: Sequence[Group], question: Question) -> list[Group]:
 
 
 def unanswered(
-    groups: Sequence[Group], question: Question, *, can_tell: bool = True
+    groups: Sequence[Group], question: Question, *, can_tell: bool = True, has_log: bool = True
 ) -> tuple[Verdict, Group]:
     """What to say where there is no harm of the kind asked for, and which there is instead.
 
-    `can_tell`: if there had been harm, something would have told of it.
+    `can_tell`: if there had been harm, something would have told of it. `has_log`: any kind of it.
     """
     heads = tuple(group[0] for group in groups)
     if question.event is not None:
@@ -82,7 +83,7 @@ def unanswered(
         return _verdict("healthy", f"no harm is known on CPU {question.core} in this window"), heads
     if not can_tell:
         return _verdict("unknown", CANT_TELL), heads
-    return _verdict("healthy", "nobody was harmed in this window"), heads
+    return _verdict("healthy", "nobody was harmed in this window" if has_log else NO_LOG), heads
 
 
 def _verdict(status: Literal["healthy", "unknown"], summary: str) -> Verdict:

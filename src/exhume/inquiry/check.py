@@ -143,7 +143,7 @@ def harmed_already(seen: Observation, ask: str) -> str:
     worst, others = groups[0][0], len(groups) - 1
     many = f", {worst.count} times" if worst.count > 1 else ""
     more = f", and {others} more" if others else ""
-    return f"{worst.kind} of {worst.victim.name}{many}{more}; {ask} tells the cause"
+    return f"{worst.kind} of {worst.victim.name}{many}{more}; {ask} says what is known of why"
 
 
 def newest(recording: Recording) -> int | None:

@@ -6,11 +6,13 @@ the roll-ups, and what explains it lies around it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 
 import numpy as np
 from msgspec.structs import replace
 
+from exhume.diagnose.process_times import LEAST_READINGS
 from exhume.diagnose.symptoms import doubtful
 from exhume.diagnose.walking import measured
 from exhume.model.answers import MAP_MODES, SeriesAnswer
@@ -86,12 +88,14 @@ def observe(recording: Recording, window: Window) -> Observation:
 def with_processes(recording: Recording, seen: Observation, window: Window) -> Observation:
     """Who lived, started and ran: execs come by the hundred thousand in a night."""
     lives = process_events(recording, window)
+    often, seldom = _process_cores(recording, window)
     return replace(
         seen,
         lives=lives,
         lifecycles=lifecycles(recording, window, lives=lives).lifecycles,
         processes=process_times(recording, window),
-        process_cores=_process_cores(recording, window),
+        process_cores=often,
+        seldom_cores=seldom,
         frame_ms=_frame_ms(recording, window),
     )
 
@@ -166,27 +170,37 @@ def _series(
     }
 
 
-def _process_cores(recording: Recording, window: Window) -> dict[str, tuple[int, ...]]:
-    """By name, from the roll-up: the cores where most of its time was first."""
+_CoresByName = tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]
+
+
+def _process_cores(recording: Recording, window: Window) -> _CoresByName:
+    """By name, from the roll-up: the cores where most of its time was first; and apart from them
+    those of whoever was met in a few seconds alone: where it may run shows only by and by."""
     took: dict[tuple[str, int], float] = {}
+    met: Counter[str] = Counter()
     for view in recording.views(window):
         with recording.sparing(view):
             rows, index = view.process_seconds(), view.threads()
             key = (rows.process.astype(np.int64) << 16) | rows.core
-            packed, place = np.unique(key, return_inverse=True)
+            packed, place, seconds = np.unique(key, return_inverse=True, return_counts=True)
             weight = np.bincount(place, rows.weight_us, len(packed))
-            for one, micro in zip(packed.tolist(), weight.tolist(), strict=True):
+            for one, micro, times in zip(
+                packed.tolist(), weight.tolist(), seconds.tolist(), strict=True
+            ):
                 name = index.threads.comm[int(index.processes.first_thread[one >> 16])]
                 cell = name, one & 0xFFFF
                 took[cell] = took.get(cell, 0.0) + micro
+                met[name] += times
     total: dict[str, float] = {}
     for (name, _), micro in took.items():
         total[name] = total.get(name, 0.0) + micro
-    found: dict[str, list[int]] = {}
+    often: dict[str, tuple[int, ...]] = {}
+    seldom: dict[str, tuple[int, ...]] = {}
     for (name, core), micro in sorted(took.items(), key=lambda item: (-item[1], item[0])):
         if micro >= LEAST_SHARE_OF_CORE * total[name]:
-            found.setdefault(name, []).append(core)
-    return {name: tuple(cores) for name, cores in found.items()}
+            found = often if met[name] >= LEAST_READINGS else seldom
+            found[name] = (*found.get(name, ()), core)
+    return often, seldom
 
 
 def _frame_ms(recording: Recording, window: Window) -> dict[str, dict[str, int]]:

@@ -19,8 +19,9 @@ from exhume.diagnose.since_fix import since_fix
 from exhume.diagnose.symptoms import Group, grouped, is_as_bad, symptoms
 from exhume.diagnose.together import Told, together, unexplained
 from exhume.diagnose.told import told_holds, told_occupant, with_told
+from exhume.diagnose.waiting import to_be_asked
 from exhume.diagnose.witnesses import can_tell_of_harm, is_unnamed, mute_samples, tells_log
-from exhume.ingest.manifest import has_log_of
+from exhume.ingest.manifest import has_log_of, placed_by_file_time
 from exhume.inquiry.asked import Question, asked, unanswered
 from exhume.inquiry.crowds import crowds
 from exhume.inquiry.job_log import other_nodes
@@ -73,7 +74,10 @@ def why(recording: Recording, window: Window, question: Question) -> Case:
     groups = asked(known_harm, question)
     if not groups:
         verdict, others = unanswered(
-            known_harm, question, can_tell=would_have_told(recording, seen)
+            known_harm,
+            question,
+            can_tell=would_have_told(recording, seen),
+            has_log=_has_log(recording, seen),
         )
         # Asked whether it is gone, that nobody was harmed is no answer by itself.
         fix = None if question.fix_ns is None else since_fix(seen, (), question.fix_ns)
@@ -132,7 +136,11 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
     worst = tuple(group[0] for group in inquiry.groups)
     besides, during = split(findings(seen) if with_risks else (), [one.window for one in like])
     risks = risks_of(seen, besides)
-    gaps = (*_unsampled(seen, scene.like), *gaps_of(inquiry.recording, seen))
+    gaps = (
+        *_misplaced(inquiry.recording, inquiry.seen, scene.like),
+        *_unsampled(seen, scene.like),
+        *gaps_of(inquiry.recording, seen),
+    )
     case = case_of(seen, scene, suspicions, worst, risks, gaps)
     # Of a guess about the failure's own seconds and the cause of harm before it the better is told.
     if case.verdict.confidence != "high":
@@ -141,7 +149,8 @@ def _explained(inquiry: _Inquiry, like: Group, *, with_risks: bool = True) -> Ca
             suspicions += following(theirs, before, scene.symptom)
         case = case_of(seen, scene, suspicions, worst, risks, gaps)
     if case.verdict.root_cause is None:
-        case = replace(case, meanwhile=risks_of(seen, during))
+        gaps = (*to_be_asked(scene), *case.gaps)
+        case = replace(case, meanwhile=risks_of(seen, during), gaps=gaps)
     if scene.symptom.kind == "question" and not case.suspects:
         case = replace(case, verdict=replace(case.verdict, summary=_nobody_known(scene.symptom)))
     fix_ns = inquiry.question.fix_ns
@@ -233,7 +242,14 @@ def would_have_told(recording: Recording, seen: Observation) -> bool:
     """If there had been harm. A recorder looks for all kinds of it, and says what it can't see."""
     if not is_imported(recording):
         return True
-    return can_tell_of_harm(seen, has_log=has_log_of(recording.root, seen.node, seen.window))
+    return can_tell_of_harm(seen, has_log=_has_log(recording, seen))
+
+
+def _has_log(recording: Recording, seen: Observation) -> bool:
+    """One that was read, though it may be silent."""
+    if not is_imported(recording) or tells_log(seen):
+        return True
+    return has_log_of(recording.root, seen.node, seen.window)
 
 
 def _unsampled(seen: Observation, like: Group) -> tuple[str, ...]:
@@ -243,6 +259,21 @@ def _unsampled(seen: Observation, like: Group) -> tuple[str, ...]:
     return (
         f"{known} of these {len(like)} were sampled, and who was on a core is told of those; of "
         "the others it is not known",
+    )
+
+
+def _misplaced(recording: Recording, seen: Observation, like: Group) -> tuple[str, ...]:
+    """Samples of another time than the harm, where their time is a guess."""
+    if not is_imported(recording) or any(is_covered(one.window, seen.timed) for one in like):
+        return ()
+    captures = placed_by_file_time(recording.root, seen.node)
+    if not captures:
+        return ()
+    name = captures[0] + (f" and {len(captures) - 1} more" if len(captures) > 1 else "")
+    return (
+        f"when {name} was recorded is a guess by the time of its file, which any copy changes: if "
+        "it is of the time of the harm, import it with --offset, or by a name that says when it "
+        "began (perf-NODE-YYYYMMDD-HHMMSS.data)",
     )
 
 

@@ -73,6 +73,8 @@ class Observation(Struct, frozen=True):
     """Core time of every process that was sampled."""
     process_cores: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """By process name: the cores it was sampled on, most first."""
+    seldom_cores: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of names that were met in a few seconds alone: a hint, since they may run elsewhere too."""
     frame_ms: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By process name: functions in its stacks, with the core time in and below each."""
     unnamed_kernel_ratio: float | None = None

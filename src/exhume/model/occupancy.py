@@ -34,6 +34,13 @@ class Occupant(Struct, frozen=True):
     """Of its own samples, those in the kernel that have no function's name there."""
     is_told: bool = False
     """Its functions are of the kernel's own trace, not of samples."""
+    others_between: int = 0
+    """Samples of other programs from its own first to its last: they had their turns meanwhile."""
+
+    @property
+    def turns_of_others(self) -> float:
+        """How much they had of that time."""
+        return self.others_between / max(1, self.others_between + self.samples)
 
     @property
     def name(self) -> str:

@@ -30,6 +30,15 @@ def test_the_longest_run_is_the_one_that_nobody_broke() -> None:
     assert runs == {"app": at(1.5, 2), "other": at(1, 0.5)}
 
 
+def test_others_had_a_turn_if_they_were_met_between_its_first_sample_and_its_last() -> None:
+    before, after = stay(0, 0.5, USER, OTHER), stay(4, 0.5, USER, OTHER)
+    samples = before + stay(1, 1) + stay(2, 0.25, USER, OTHER) + stay(2.25, 1.5) + after
+    found = occupancy(recorded(samples), 1, at(0, 5))
+    between = {one.comm: one.others_between for one in found.occupants}
+    assert between == {"app": 25, "other": 250}
+    assert found.occupants[0].turns_of_others == pytest.approx(25 / 275)
+
+
 def test_frames_are_shares_of_its_own_samples() -> None:
     (app,) = occupancy(recorded(stay(0, 3, READ) + stay(3, 1, USER)), 1, at(0, 4)).occupants
     assert app.frames["k_walk"] == pytest.approx(0.75)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from exhume.diagnose.cause import busiest, party
 from exhume.diagnose.holding import check_top
+from exhume.diagnose.measured import is_covered
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.model.case import Tests
 
@@ -17,7 +18,12 @@ _MOST_ON_CORE = 0.2
 
 
 def suspects(scene: Scene) -> Iterator[Suspicion]:
-    looked_at = [stall for stall in scene.stalls if stall.close_up is not None]
+    # Where nothing was sampled it is not known who was there.
+    looked_at = [
+        stall
+        for stall in scene.stalls
+        if stall.close_up is not None and is_covered(stall.window, scene.seen.timed)
+    ]
     if scene.core is None or not looked_at:
         return
     for one in busiest(scene.seen):

@@ -14,10 +14,10 @@ from exhume.detect import shown
 from exhume.detect.cores import bursts
 from exhume.diagnose.cause import mean_of, weigh
 from exhume.diagnose.four_tests import widened
-from exhume.diagnose.hypotheses.hogs import not_waiting
 from exhume.diagnose.measured import is_covered, metered
 from exhume.diagnose.process_times import TimedHolder, who_had
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
+from exhume.diagnose.waiting import not_waiting
 from exhume.model.answers import MAP_MODES
 from exhume.model.arrays import F64, Bool
 from exhume.model.case import Party

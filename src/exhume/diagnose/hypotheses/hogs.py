@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from shlex import quote
-from statistics import mean, pstdev
+from statistics import mean, median, pstdev
 
 import numpy as np
 
-from exhume.derive.rates import rates
 from exhume.detect import shown
-from exhume.diagnose.four_tests import same_length, widened
 from exhume.diagnose.holding import Holder, held_core, holders
 from exhume.diagnose.kernel_paths import matches
+from exhume.diagnose.merely_there import doubt, unknown_place
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion, party_of
-from exhume.diagnose.symptoms import name_and_pid
+from exhume.diagnose.waiting import had_room, not_waiting
 from exhume.model.case import Actions, Confidence, Party, Tests
 from exhume.model.occupancy import Occupant
 from exhume.model.series import MISSING
 from exhume.model.window import Window
 
 _LEAST_TURNS = 4
-_STEADY = 0.25
-_LEAST_WAITED = 0.1
+_STEADY, _HALF = 0.25, 0.5
 _LEAST_UNBROKEN_SECONDS = 0.4
 _QUEUED_BY = (
     "who queues that work: perf record -a -g -e workqueue:workqueue_queue_work tells, at such a "
@@ -67,43 +65,30 @@ def _suspicion(scene: Scene, holder: Holder) -> Suspicion:
     victim = scene.symptom.victim
     # Of a lockup the core is all that is known of the victim.
     harm = f"{victim.name} can't run" if victim != Party(core=scene.core) else "nobody else runs"
-    harm = f"and {harm} there meanwhile"
+    said = f"keeps CPU {scene.core} to itself {word}{every}, and {harm} there meanwhile"
     at_most = _at_most(occupant, kind)
-    is_merely_there = kind == "userspace-hog" and _is_merely_there(scene, holder, step.tests)
-    if is_merely_there:
+    merely = doubt(scene, holder, step.tests, is_fair=kind == "userspace-hog")
+    if merely and not priority:
         at_most = "low"
-    if is_merely_there or scene.place == step.tests.dose == "untested":
-        harm = f"but whether {victim.name} waited for that core is not known"
+        said = f"is on CPU {scene.core} {word}{every}, but {merely}"
+    elif scene.place == step.tests.dose == "untested":
+        said = f"keeps CPU {scene.core} to itself {word}{every}, but {unknown_place(scene)}"
     waits = _waits(occupant, kind)
     return Suspicion(
         kind=kind,
         culprit=culprit,
-        summary=(
-            f"{occupant.name} keeps CPU {scene.core} to itself {word}{every}, {harm}"
-            f"{_unsaid(occupant, kind)}"
-        ),
+        summary=f"{occupant.name} {said}{_unsaid(occupant, kind)}",
         steps=steps if at_most == "low" else (*steps[:-1], _as_root(steps[-1])),
         depth=2 if kind == "realtime-hog" else 1,
         payer=culprit,
         victim=victim,
         details=details,
         actions=Actions() if waits else _actions(culprit, kind, scene.core),
-        contradiction=not_waiting(scene) or ("" if priority else _shares(holder)),
+        contradiction=not_waiting(scene)
+        or had_room(scene)
+        or ("" if priority else _shares(holder)),
         at_most=at_most,
     )
-
-
-def _is_merely_there(scene: Scene, holder: Holder, known: Tests) -> bool:
-    """Fair neighbours take turns with it, and whoever may run elsewhere does. So where nobody knows
-    that the victim had to run there, one that just happens to be busy then is no suspect: it must
-    have been so each time and not else, or for as long as the victim was late."""
-    if scene.place == "passed" or known.counterfactual == "passed":
-        return False
-    held = [
-        sum(one.seconds for one in holder.causes if one.overlaps(widened(stall.window)))
-        for stall in holder.stalls
-    ]
-    return same_length(held, [stall.window.seconds for stall in holder.stalls]) != "passed"
 
 
 def _kernel_thread(scene: Scene, holder: Holder) -> Suspicion:
@@ -135,29 +120,6 @@ def _deepest(holder: Holder) -> str:
     """Where its time went in the longest hold; empty where that is not known."""
     longest = max(holder.holds, key=lambda hold: hold.core_seconds, default=None)
     return longest.deepest if longest is not None else ""
-
-
-def not_waiting(scene: Scene) -> str:
-    """What says that the victim was not kept from a core; empty where nothing does."""
-    victim = scene.symptom.victim
-    if not scene.symptom.is_late:
-        return f"{victim.name} was refused at once: nobody kept it waiting"
-    waited = harmed = 0.0
-    for one in scene.seen.series.get("process.wait_ns", ()):
-        if name_and_pid(one.instance)[0] != victim.comm:
-            continue
-        found = rates(one)
-        for like in scene.like:
-            around = widened(like.window)
-            here = (found.per_second.end_ns > around.start_ns) & (
-                found.per_second.start_ns < around.end_ns
-            )
-            if here.any() and np.isfinite(found.rise[here]).all():
-                waited += float(found.rise[here].sum()) / 1e9
-                harmed += like.window.seconds
-    if harmed and waited < _LEAST_WAITED * harmed:
-        return f"{victim.name} waited only {waited:.2f} s for a core in {harmed:.0f} s of harm"
-    return ""
 
 
 def _shares(holder: Holder) -> str:
@@ -250,6 +212,8 @@ def period_seconds(causes: Sequence[Window]) -> float | None:
     typical = float(np.median(gaps))
     if typical <= 0:
         return None
+    if median(cause.seconds for cause in causes) > _HALF * typical:
+        return None  # there all the time but for a pause now and then: that is no rhythm
     near = [gap for gap in gaps.tolist() if gap < 3 * typical]
     return mean(near) if pstdev(near) <= _STEADY * mean(near) else None
 

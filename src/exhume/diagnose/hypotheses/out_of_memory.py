@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from exhume.derive.rates import rates
 from exhume.detect import shown
@@ -12,12 +14,15 @@ from exhume.diagnose.cause import party
 from exhume.diagnose.scene import Proof, Scene, Step, Suspicion
 from exhume.model.answers import EventAnswer
 from exhume.model.case import Actions, Outcome, Party, Tests
+from exhume.model.finding import Figure
 from exhume.model.series import MISSING
 from exhume.model.window import Window
 
 _BESIDE_NS = 3_000_000_000
 _JUST_BEFORE_NS = 60_000_000_000
-_GOOD_PART = 0.3
+_GOOD_PART, _GOOD_PART_OF_LIMIT = 0.3, 0.5
+"""Of a node much else is full of memory; of a cgroup with a limit it is who has most of it."""
+_MORE_THAN_HALF, _MOST_OF_KILLED = 50.0, 0.5
 _FULL = 0.9
 _LITTLE = 0.2
 """Of what is there at other times: with less the node ran out of memory."""
@@ -83,10 +88,14 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
     claim = f"{where}{holding}, and the kernel killed {'it' if size else comm}"
     is_of_node = by_limit is False or left is not None
     share = _share_of_memory(scene, held) if is_of_node else _share_of_limit(full, held)
-    is_other = share is not None and share < _GOOD_PART
+    is_other = share is not None and share < (_GOOD_PART if is_of_node else _GOOD_PART_OF_LIMIT)
     tests = Tests("passed", "passed", "passed" if held and not is_other else "untested", counted)
     whole = "memory" if is_of_node else "limit"
+    most = _who_has_most(kill)
     open_ = f", {100 * (share or 0):.0f} % of the {whole}: who has the rest is open"
+    if most is not None:
+        yield _for_another(scene, culprit, most, claim, where, tests, proofs)
+        return
     yield Suspicion(
         kind="out-of-memory",
         culprit=culprit,
@@ -108,6 +117,74 @@ def suspects(scene: Scene) -> Iterator[Suspicion]:
             verify=("exhume events --signature oom.kill --last 1h: none",),
         ),
         at_most="low" if is_other else "high",
+    )
+
+
+class _Most(Struct, frozen=True):
+    """By the kernel's own list: who had more than half, where the one that it killed had little."""
+
+    comm: str
+    pid: int
+    percent: float
+    own_percent: float
+
+
+def _who_has_most(kill: EventAnswer) -> _Most | None:
+    """Whom the kernel spares it does by `oom_score_adj`: of those left the largest is killed."""
+    comm, pid = kill.fields.get("largest_comm"), kill.fields.get("largest_pid")
+    most, own = kill.fields.get("largest_percent"), kill.fields.get("own_percent")
+    if not isinstance(comm, str) or not isinstance(pid, int) or pid == kill.pid:
+        return None
+    if not isinstance(most, int | float) or not isinstance(own, int | float):
+        return None
+    is_clear = most > _MORE_THAN_HALF and own <= _MOST_OF_KILLED * most
+    return _Most(comm, pid, most, own) if is_clear else None
+
+
+def _for_another(
+    scene: Scene,
+    killed: Party,
+    most: _Most,
+    claim: str,
+    where: str,
+    tests: Tests,
+    proofs: Sequence[Proof],
+) -> Suspicion:
+    """Who was killed had to go for what another one has."""
+    listed = (
+        f"{most.comm} had {most.percent:.0f} % of what the tasks in the kernel's list had, "
+        f"{killed.name} {most.own_percent:.0f} %"
+    )
+    window = proofs[0].window
+    check = f"exhume events --signature oom.kill {shown.span_from(window.start_ns, 5)}"
+    figures: dict[str, Figure] = {"percent": most.percent, "own_percent": most.own_percent}
+    culprit = party(scene.seen, most.comm, pid=most.pid)
+    if not culprit.cgroup:
+        culprit = replace(culprit, cgroup=killed.cgroup)
+    tests = Tests(tests.order, tests.place, "passed", tests.counterfactual)
+    return Suspicion(
+        kind="out-of-memory",
+        culprit=culprit,
+        summary=f"{killed.name} was killed: {where}, and {most.comm} had most of it "
+        f"({most.percent:.0f} % of what all tasks there had, {killed.name} "
+        f"{most.own_percent:.0f} %)",
+        steps=(
+            Step(claim, "mechanism", tests, tuple(proofs)),
+            Step(listed, "root_cause", tests, (Proof("tasks", listed, figures, window, check),)),
+        ),
+        depth=2,
+        victim=scene.symptom.victim,
+        details={"percent": most.percent},
+        actions=Actions(
+            now=(f"stop {most.comm} (pid {most.pid}), or give both more memory",),
+            for_good=(
+                f"find out whether {most.comm} needs so much, and give it a limit of its own",
+                f"`cat /proc/{most.pid}/oom_score_adj`: it may be spared at the cost of others",
+            ),
+            undo=("set the limit back",),
+            verify=("exhume events --signature oom.kill --last 1h: none",),
+        ),
+        at_most="medium",  # who has most need not be who took more and more
     )
 
 

@@ -17,10 +17,10 @@ from exhume.derive.runs import where_true
 from exhume.detect import shown
 from exhume.diagnose.cause import Amount, mean_of, party, weigh
 from exhume.diagnose.holding import check_top
-from exhume.diagnose.hypotheses.hogs import not_waiting
 from exhume.diagnose.kernel_paths import match
 from exhume.diagnose.measured import is_covered, metered, share_elsewhere
 from exhume.diagnose.scene import Crowding, Proof, Scene, Step, Suspicion
+from exhume.diagnose.waiting import not_waiting
 from exhume.model.arrays import F64
 from exhume.model.case import Actions, Confidence, Party
 from exhume.model.observation import CoreLoad

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from exhume.model.answers import Filter
 from exhume.model.arrays import I64
@@ -41,10 +42,18 @@ class _Work(Struct):
     longest: Window = field(default_factory=lambda: Window(0, 0))
     frames: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def is_of_kernel(self) -> bool:
+        return (self.kernel_only or self.begins_there) and not self.owner.unit
+
+    def is_program(self, pid: int) -> bool:
+        return pid > 0 and not self.is_of_kernel
+
 
 def occupancy(recording: Recording, core: int, window: Window) -> Occupancy:
     work: dict[tuple[int, str], _Work] = {}
     samples = softirq_ns = 0
+    order: list[str] = []
     for view in recording.views(window):
         with recording.sparing(view):
             owners = Owners(view)
@@ -52,14 +61,35 @@ def occupancy(recording: Recording, core: int, window: Window) -> Occupancy:
                 if len(part):
                     softirq_ns += _add(work, view, part, owners)
                     samples += len(part)
+                    order += _names_in_order(view, part)
     length = max(1, window.end_ns - window.start_ns)
+    between = _between(order, {comm for (pid, comm), one in work.items() if one.is_program(pid)})
     occupants = tuple(
-        _occupant(comm, pid, one, length)
+        replace(_occupant(comm, pid, one, length), others_between=between.get(comm, 0))
         for (pid, comm), one in sorted(
             work.items(), key=lambda item: (-item[1].core_ns, item[0][0], item[0][1])
         )
     )
     return Occupancy(core, window, samples, occupants, softirq_ns / length)
+
+
+def _names_in_order(view: SegmentView, part: Chosen) -> list[str]:
+    comm = view.threads().threads.comm
+    return [comm[row] for row in part.thread().astype(np.int64).tolist()]
+
+
+def _between(order: Sequence[str], programs: Collection[str]) -> dict[str, int]:
+    """By name: how often programs of another name were met from its first sample to its last."""
+    met, own = 0, Counter[str]()
+    first: dict[str, int] = {}
+    found: dict[str, int] = {}
+    for name in order:
+        if name in programs:
+            first.setdefault(name, met)
+            own[name] += 1
+            met += 1
+            found[name] = met - first[name] - own[name]
+    return found
 
 
 def longest_runs(recording: Recording, core: int, window: Window) -> dict[str, Window]:
@@ -163,6 +193,6 @@ def _occupant(comm: str, pid: int, one: _Work, length_ns: int) -> Occupant:
         softirq_share=one.softirq / one.samples,
         longest_run=one.longest,
         frames=dict(list(frames.items())[:MOST_FRAMES]),
-        is_kernel_thread=(one.kernel_only or one.begins_there) and not one.owner.unit,
+        is_kernel_thread=one.is_of_kernel,
         unnamed_share=one.unnamed / one.samples,
     )
