@@ -14,6 +14,7 @@ from exhume.ingest.alignment import Read, aligned
 from exhume.ingest.boot_clocks import Anchor, settle, settle_all
 from exhume.ingest.clocks import DAY_NS
 from exhume.ingest.collect import TOO_MANY, TOO_MANY_TOGETHER
+from exhume.ingest.continued import continued
 from exhume.ingest.manifest import Finished, Manifest
 from exhume.ingest.merge_tasks import LEFT_BY_CRON, merge_tasks
 from exhume.ingest.name_zones import zone_of_boot, zoned
@@ -95,6 +96,7 @@ class Placing:
         self._adopt()
         self._learn_zones(ordered)
         ordered = self._zoned(ordered)
+        ordered = continued(ordered, self._nodes.of)
         ordered = aligned(ordered, self._nodes.of, self._anchors, self._said(ordered))
         # One that comes late may know better.
         settle_all(self._said(ordered), self._anchors, self._nodes.strangers)
