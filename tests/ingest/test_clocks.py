@@ -187,6 +187,15 @@ def test_text_has_its_clock_in_the_header_or_ends_when_it_was_captured(tmp_path:
     assert (read.offset_ns, read.trust) == (600, Trust.MEASURED)
 
 
+def test_text_of_clock_tai_is_as_far_off_wall_time_as_its_header_says(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("x")
+    header = ScriptHeader(clock="tai", reference=(AT, AT + 37 * NS))
+    claim = ClockHints().of_script(path, header, AT + 37 * NS, AT + 40 * NS)
+    assert claim is not None
+    assert claim.offset_ns == -37 * NS
+
+
 def test_text_may_show_wall_times_or_dates_itself(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     path.write_text("x")

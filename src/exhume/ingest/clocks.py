@@ -74,11 +74,13 @@ class ClockHints(Struct, frozen=True):
     ) -> Claim | None:
         if self.offset_ns is not None:
             return self._told(self.offset_ns)
-        if header.clock == "realtime" or is_wall_time(first_ns):
+        if header.clock == "realtime":
             return WALL_TIMES
-        if header.reference is not None:
+        if header.reference is not None:  # of CLOCK_TAI, which looks like wall time, too
             wall, clock = header.reference
             return Claim(wall - clock, Trust.MEASURED, _BOTH_READ)
+        if is_wall_time(first_ns):
+            return WALL_TIMES
         if header.dated is not None:
             date, clock = header.dated
             wall = _seconds_ns(date.replace(tzinfo=self.zone or UTC))
