@@ -22,6 +22,7 @@ _FIELDS = "`perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso` writes them"
 _RECORD = "`perf record -a -g`, and its perf.data, tell who was on which core"
 _HEAD_BYTES = 1 << 14
 _MOST_LISTED = 6
+_MESSAGES = frozenset({"message", "@message", "msg", "log", "_raw", "content", "Message"})
 # How each begins, or what one of its first lines is.
 _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\A\x04\x22\x4d\x18", "a file that lz4 made", "unpack it first"),
@@ -168,6 +169,9 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb'\A\s*\{\s*"sysstat"', "JSON of sadf", _SAR),
     (rb"\A# hostname;interval;timestamp", "a table of sadf", _SAR),
     (rb"\A<\?xml[^>]*>\s*<!DOCTYPE sysstat", "XML of sadf", _SAR),
+    (rb"^ATOP - ", "what `atop` shows", _CORES),
+    (rb"^-*(?:system|total-(?:cpu-)?usage|load-avg)-+ ", "what `dstat` shows", _CORES),
+    (rb"^# HELP \w+ [^\n]*\n# TYPE ", "what a Prometheus exporter says", _CORES),
     (rb"^top - \d\d:\d\d:\d\d up ", "what `top` shows", _CORES),
     (rb"^-*procs-* -+memory|^ +\d+ K total memory$", "what `vmstat` shows", _CORES),
     (
@@ -196,7 +200,7 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"^ +total +used +free\b", "what `free` shows", "a copy of /proc/meminfo can be imported"),
     (
         # of `docker inspect`, `podman ps --format json`, `crictl ps -o json`
-        rb'(?s)\A\s*[\[{].{0,8000}?"(?:RestartCount|podSandboxId|AutoRemove)"\s*:',
+        rb'(?s)\A\s*[\[{].{0,8000}?"(?:RestartCount|restartCount|podSandboxId|AutoRemove)"\s*:',
         "JSON of containers",
         "the tables of `docker ps -a`, `podman ps -a` and `crictl ps -a` can be imported",
     ),
@@ -255,6 +259,16 @@ def explained(head: bytes) -> str:
         return f"at offset {at} a perf.data begins: cut off the rest with `tail -c +{at + 1}`"
     head = begin
     if columns := strange_columns(head):
+        if not _MESSAGES.isdisjoint(columns):
+            return (
+                "it is a log as a table, which is not read: an export as JSON with an object on "
+                "each line, or as text, can be imported"
+            )
+        if "nr_throttled" in columns:
+            return (
+                "it is a table of how often cgroups were stopped, which is not read: copies of "
+                "their cpu.stat with a time above each can be imported"
+            )
         return (
             f"it is a table with times, of whose columns none means anything here "
             f"({', '.join(columns[:_MOST_LISTED])}): names like memory_cgroups, live_dirs, zombies "
