@@ -28,7 +28,7 @@ _BAD = Style(color="red", bold=True)
 _CORE_TIMES = "cpu.idle"
 _BY_SAMPLES = "  It has no times of cores: `exhume cores` shows what samples tell."
 _NO_CORES = "  It has no times of cores, so `exhume cores` has nothing to show."
-_NOTHING = "Nothing was kept, and no recording was made."
+_NOTHING = "Nothing of it was kept."
 _ONLY_NAMES = "  What was given only names functions: import it together with the captures."
 _COLLECT = "  'exhume import --help' says what can be imported, docs/import.md what to collect."
 _NEXT = (
