@@ -241,6 +241,12 @@ def test_the_status_of_a_fault_tells_whether_it_harmed(line: str, is_harm: bool)
         "will restart the worker if it missed 3 health checks",
         "heartbeat interval 10s, allowed missed heartbeats 3",
         "no missed health checks",
+        "heartbeats missed: 0, late: 0",
+        "using connection timeout after 30s",
+        "connect timed out after 0s",
+        "Health check late by 0.0 ms",
+        "deadline exceeded rate 0.00%",
+        "deadline_exceeded_ratio: 0, retries: 3",
     ],
 )
 def test_what_is_set_counted_as_none_or_went_well_is_no_harm(line: str) -> None:
@@ -254,6 +260,10 @@ def test_what_is_set_counted_as_none_or_went_well_is_no_harm(line: str) -> None:
         'errors: {"connection timed out": 10}',
         "connection reset by peer: 0x7f00",
         "deadline exceeded: 0.5 s too late",
+        "heartbeat missed: 3",
+        "connection timed out after 0.5 s",
+        "request failed with timeout after 3s",
+        "deadline exceeded (error rate 0.5%)",
     ],
 )
 def test_what_is_counted_as_some_is_harm(line: str) -> None:
