@@ -40,7 +40,7 @@ class CaptureFiles:
         """Until it is asked for names: by then more have shown whether it was recorded here."""
         self._doubts: dict[str, str] = {}
         self._mapped: dict[str, set[Inode]] = {}
-        """The files that were mapped by one path."""
+        """The files that were mapped by one path, where perf's table tells of it."""
         self._here: dict[str, Here | None] = {}
         """What lies there on this machine, of the paths with several."""
         self._unclear: dict[str, str] = {}
@@ -83,8 +83,10 @@ class CaptureFiles:
             self._take(self._programs)
 
     def _take(self, programs: ProgramSymbols) -> None:
+        told = self._features.same_path
         for one in self._waiting.values():
-            self._mapped.setdefault(one.path, set()).add(inode_of(one))
+            if one.path in told:  # else nobody asks, and there may be a million
+                self._mapped.setdefault(one.path, set()).add(inode_of(one))
         for hash_, identity in self._waiting.items():
             build_id = self._build_id(identity, programs)
             code = self.by_hash[hash_] = programs.code(identity, build_id or b"")
@@ -94,9 +96,9 @@ class CaptureFiles:
 
     def _build_id(self, identity: FileIdentity, programs: ProgramSymbols) -> bytes | None:
         """As `build_id_of`."""
-        path, mapped = identity.path, self._mapped[identity.path]
+        path, mapped = identity.path, self._mapped.get(identity.path, set())
         told = self._features.same_path.get(path, [])
-        if len(mapped) < 2 or not told or identity.build_id or not programs.are_by_inode:
+        if len(mapped) < 2 or identity.build_id or not programs.are_by_inode:
             return told[0] if told else b""
         if path not in self._here:
             self._here[path] = programs.here(path)
