@@ -41,10 +41,19 @@ def test_it_is_there_for_exactly_its_window(node: Node, scene: Scene) -> None:
     spin = scene.spin
     for start in (spin.began - 1.05, spin.ended + 0.05):
         assert process_in(node.top(start, 1.0, "--limit", "1000"), "xh_spinner") is None
-    recording = node.recording()
     for at, expected in ((0.15, True), (spin.seconds - 0.15, True), (spin.seconds + 0.2, False)):
-        moment = who(recording, CORE, int((spin.began + at) * 1e9), within_ns=100_000_000)
-        assert (moment is not None and moment.comm == "xh_spinner") == expected
+        assert is_there(node, spin.began + at) == expected
+
+
+def is_there(node: Node, wall_seconds: float) -> bool:
+    """By most of three samples: one alone may be of a kernel thread that just came by."""
+    recording = node.recording()
+    moments = [
+        who(recording, CORE, int((wall_seconds + more) * 1e9), within_ns=100_000_000)
+        for more in (-0.03, 0.0, 0.03)
+    ]
+    found = [moment is not None and moment.comm == "xh_spinner" for moment in moments]
+    return sum(found) > len(found) // 2
 
 
 def test_at_an_instant_the_whole_stack_is_known(node: Node, scene: Scene) -> None:
