@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from exhume.ingest import load_search
 from exhume.ingest.load_search import Load, load_of, places
 from exhume.model.arrays import F64
 from exhume.model.series import Block
@@ -73,6 +74,20 @@ def test_what_was_read_every_ten_minutes_tells_of_no_second() -> None:
         for block in counters(HOUR)
     ]
     assert np.isnan(load_of([seldom]).ran).all()  # type: ignore[union-attr]
+
+
+def test_counters_of_more_than_there_is_memory_for_are_not_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = [clipped(counters(HOUR), begin, begin + 601) for begin in range(0, 3600, 600)]
+    assert load_of(parts) is not None
+    monkeypatch.setattr(load_search, "_MOST_CELLS", 2 * 3600 - 1)
+    looked_at = iter(parts)
+    assert load_of(looked_at) is None
+    monkeypatch.setattr(load_search, "_MOST_CELLS", 2 * 1000)
+    looked_at = iter(parts)
+    assert load_of(looked_at) is None
+    assert len(list(looked_at)) == 4  # nor are the others read
 
 
 def clipped(blocks: list[Block], begin: int, end: int) -> list[Block]:

@@ -28,8 +28,8 @@ from exhume.model.series import Block
 SECOND_NS = 1_000_000_000
 _LEAST_SECONDS = 60
 """Of a capture: a burst or two come again anywhere."""
-_MOST_CELLS = 10_000_000
-"""Cores times seconds: of 96 cores more than a day."""
+_MOST_CELLS = 6_000_000
+"""Cores times seconds: of 96 cores 17 hours, which take 50 MB while they are put together."""
 _LEAST_KNOWN = 0.9
 """Of the seconds, where counters have holes."""
 _PARTS, _LEAST_PARTS = 4, 2
@@ -53,9 +53,30 @@ class Load(Struct, frozen=True):
     """Shape (cores, seconds), from 0 to 1; NaN where it is not known."""
 
 
+class _Part(Struct, frozen=True):
+    """Of some minutes, no more than is needed: a night of many cores is large."""
+
+    cores: tuple[int, ...]
+    start_ns: I64
+    end_ns: I64
+    ran: F32
+
+    @staticmethod
+    def of(shares: CoreShares) -> _Part:
+        ran = ran_ratio(shares).astype(np.float32)
+        return _Part(shares.cores[:MOST_CORES], shares.start_ns, shares.end_ns, ran)
+
+
 def load_of(parts: Iterable[Sequence[Block]]) -> Load | None:
     """Of counters on wall time, in parts of some minutes each; None where they say too little."""
-    told = [shares for blocks in parts if (shares := core_shares(blocks, USER_HZ)) is not None]
+    told: list[_Part] = []
+    cells = 0
+    for blocks in parts:
+        if (shares := core_shares(blocks, USER_HZ)) is not None:
+            told.append(_Part.of(shares))
+            cells += told[-1].ran.size
+        if cells > _MOST_CELLS:
+            return None
     if not told:
         return None
     start_ns = min(int(one.start_ns[0]) for one in told)
@@ -69,16 +90,16 @@ def load_of(parts: Iterable[Sequence[Block]]) -> Load | None:
     return Load(start_ns, cores, ran)
 
 
-def _put(ran: F32, start_ns: int, cores: tuple[int, ...], shares: CoreShares) -> None:
+def _put(ran: F32, start_ns: int, cores: tuple[int, ...], part: _Part) -> None:
     """What the interval says that the middle of a second lies in."""
     middle = start_ns + np.arange(ran.shape[1]) * SECOND_NS + SECOND_NS // 2
-    at = np.searchsorted(shares.start_ns, middle, "right") - 1
-    is_told = (at >= 0) & (middle < shares.end_ns[at])
-    is_told &= (shares.end_ns - shares.start_ns <= LONGEST_NS)[at]
+    at = np.searchsorted(part.start_ns, middle, "right") - 1
+    is_told = (at >= 0) & (middle < part.end_ns[at])
+    is_told &= (part.end_ns - part.start_ns <= LONGEST_NS)[at]
     seconds = np.flatnonzero(is_told)
-    told = [core for core in shares.cores[:MOST_CORES] if core in cores]
-    rows, own = (np.searchsorted(np.array(of), told) for of in (cores, shares.cores[:MOST_CORES]))
-    ran[np.ix_(rows, seconds)] = ran_ratio(shares)[np.ix_(own, at[seconds])]
+    told = [core for core in part.cores if core in cores]
+    rows, own = (np.searchsorted(np.array(of), told) for of in (cores, part.cores))
+    ran[np.ix_(rows, seconds)] = part.ran[np.ix_(own, at[seconds])]
 
 
 def places(captured: Sequence[Piece], first_ns: int, last_ns: int, load: Load) -> list[int]:
@@ -93,7 +114,7 @@ def places(captured: Sequence[Piece], first_ns: int, last_ns: int, load: Load) -
     watched = np.flatnonzero(counts.any(axis=1))
     if not len(watched):
         return []
-    alike = _likeness(counts[watched].astype(np.float64), load.ran[watched].astype(np.float64))
+    alike = _likeness(counts[watched], load.ran[watched])
     found: list[int] = []
     for _ in range(_MOST_PLACES):
         at = int(alike.argmax())
@@ -105,36 +126,32 @@ def places(captured: Sequence[Piece], first_ns: int, last_ns: int, load: Load) -
     return found
 
 
-def _likeness(sampled: F64, ran: F64) -> F64:
+def _likeness(sampled: I64, ran: F32) -> F64:
     """Correlation of samples and busy time from each second on, each core's mean taken off."""
-    seconds = sampled.shape[1]
-    known = ~np.isnan(ran)
-    own = sampled - sampled.mean(axis=1, keepdims=True)
-    told = np.where(known, ran, 0.0)
-    both = _sliding_product(own, told)
-    count = _sliding_sum(known.astype(np.float64), seconds)
-    total, squares = _sliding_sum(told, seconds), _sliding_sum(told**2, seconds)
-    others = (squares - total**2 / np.maximum(count, 1)).sum(axis=0)
-    is_known = count.min(axis=0) >= _LEAST_KNOWN * seconds
-    size = np.sqrt(np.maximum(others, 1e-9) * max(float((own**2).sum()), 1e-9))
-    found: F64 = np.where(is_known & (others > 1e-6), both / size, 0.0)
-    return found
-
-
-def _sliding_product(short: F64, long: F64) -> F64:
-    """Sums over all rows of `short` times each stretch of `long` of its length."""
-    size = 1 << (long.shape[1] + short.shape[1]).bit_length()
-    total = np.zeros(size // 2 + 1, np.complex128)
-    for one, other in zip(short, long, strict=True):  # row by row: a night of many cores is large
-        total += np.fft.rfft(one, size).conj() * np.fft.rfft(other, size)
-    found: F64 = np.fft.irfft(total, size)[: long.shape[1] - short.shape[1] + 1]
+    seconds, begins = sampled.shape[1], ran.shape[1] - sampled.shape[1] + 1
+    size = 1 << (ran.shape[1] + seconds).bit_length()
+    products = np.zeros(size // 2 + 1, np.complex128)
+    own_squares, squares, known = 0.0, np.zeros(begins), np.full(begins, float(seconds))
+    for taken, line in zip(sampled, ran, strict=True):  # of all cores at once it would be too much
+        is_known = ~np.isnan(line)
+        own = taken - taken.mean()
+        told = np.where(is_known, line, 0.0).astype(np.float64)
+        products += np.fft.rfft(own, size).conj() * np.fft.rfft(told, size)
+        count = _sliding_sum(is_known.astype(np.float64), seconds)
+        total = _sliding_sum(told, seconds)
+        squares += _sliding_sum(told**2, seconds) - total**2 / np.maximum(count, 1)
+        own_squares += float((own**2).sum())
+        known = np.minimum(known, count)
+    both = np.fft.irfft(products, size)[:begins]
+    varies = np.maximum(squares, 1e-9) * max(own_squares, 1e-9)
+    is_told = (known >= _LEAST_KNOWN * seconds) & (squares > 1e-6)
+    found: F64 = np.where(is_told, both / np.sqrt(varies), 0.0)
     return found
 
 
 def _sliding_sum(values: F64, length: int) -> F64:
-    total = np.zeros((len(values), values.shape[1] + 1))
-    values.cumsum(axis=1, out=total[:, 1:])
-    found: F64 = total[:, length:] - total[:, :-length]
+    total = np.concatenate([np.zeros(1), values.cumsum()])
+    found: F64 = total[length:] - total[:-length]
     return found
 
 
